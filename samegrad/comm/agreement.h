@@ -1,0 +1,52 @@
+// The one small collective before the first backward of each window, and the pure function that turns its result into
+// what all ranks do. No decision that ranks must share is taken anywhere else.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "samegrad/comm/communicator.h"
+
+namespace samegrad {
+
+/// What a rank brings to a window. Fixed length on the wire.
+struct AgreementRecord {
+  std::int64_t update = 0;
+  std::array<char, 64> digest{};  ///< of plan and config (hexadecimal)
+  std::int64_t atoms_in_window = 0;
+  std::int64_t supervised_units = 0;  ///< of this rank's atoms
+  std::uint8_t has_data = 0;
+  std::uint8_t stop_asked = 0;  ///< a signal asked this rank to stop
+  std::uint8_t failed = 0;
+  std::array<char, 240> message{};  ///< the failure, NUL-terminated
+};
+
+enum class WindowAction { kTrain, kSkip, kStop, kRefuse };
+enum class EmptyWindowPolicy { kError, kSkip };
+
+struct WindowDecision {
+  WindowAction action = WindowAction::kTrain;
+  std::int64_t global_units = 0;  ///< N
+  std::string message;            ///< for kRefuse: the line that every rank reports
+  bool refused_for_zero_units = false;
+};
+
+/// The decision from all ranks' records, in rank order; the same on every rank. kStop where any rank asks (before
+/// anything of the window is computed); kRefuse where a rank failed (its message), records differ in update, digest or
+/// atoms (both values named), counts overflow, or N = 0 under kError; kSkip where N = 0 under kSkip. Pure. Local.
+WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWindowPolicy policy);
+
+/// Exchanges `mine`; returns every rank's, in rank order. Collective.
+std::vector<AgreementRecord> exchange_records(Communicator& comm, const AgreementRecord& mine,
+                                              std::chrono::milliseconds timeout);
+
+/// After something that may fail on one rank alone: every rank calls it with its own failure line ("" = none). Where
+/// any rank failed, every rank throws the same RunError (or InputError where the first failing rank's code is
+/// kBadInput, CheckError for kCheckFailed) with the line of the lowest failing rank. Collective.
+void agree_no_failure(Communicator& comm, const std::string& my_failure, int my_exit_code, const CallLabel& label);
+
+}  // namespace samegrad

@@ -1,0 +1,33 @@
+// The exchange of a window: ranks' maximal subtrees of gradients -> the tree T(0, A) of all, divided once, the same
+// bits whatever the number of ranks (docs/exactness.md, rule 4).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "samegrad/comm/communicator.h"
+#include "samegrad/plan/atom_tree.h"
+
+namespace samegrad {
+
+/// A rank's partial sum over the atoms of one maximal subtree.
+struct SubtreeGradient {
+  AtomRange atoms;
+  const float* values = nullptr;  ///< [elements]; nullptr: the subtree is +0 (no atom in it had supervised units)
+};
+
+/// Bytes that one rank sent and received, for tests and reports.
+struct ExchangeVolume {
+  std::int64_t bytes_sent = 0;
+  std::int64_t bytes_received = 0;
+};
+
+/// Combines `mine` (this rank's maximal subtrees, left to right) with the other ranks': rank r owns shard r of the flat
+/// gradient, receives all subtrees for it, finishes T(0, atoms), divides by `divisor` (objective/scale.h), and the
+/// shards are gathered into `result` [elements] on every rank. `ranges` is rank_ranges(atoms, comm.size()). Collective.
+ExchangeVolume reduce_canonically(Communicator& comm, std::span<const AtomRange> ranges,
+                                  std::span<const SubtreeGradient> mine, std::span<float> result, double divisor,
+                                  const CallLabel& label);
+
+}  // namespace samegrad

@@ -1,0 +1,44 @@
+// What samegrad needs from a transport between ranks. Torch-free: bytes only. All messages have fixed sizes on which
+// all ranks agree. Every call is Collective: every rank calls it, in the same order, with the same sizes and label.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace samegrad {
+
+/// Names a call in errors, and bounds its wait.
+struct CallLabel {
+  std::string_view name;    ///< what is exchanged, e.g. "agreement", "gradient"
+  std::int64_t update = 0;  ///< the update being made; 0 outside training
+  std::chrono::milliseconds timeout{1'800'000};
+};
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// "shm", "single", ...
+  virtual std::string_view backend() const = 0;
+
+  /// `send` and `recv` hold size() blocks of equal size; block p of `send` goes to rank p, block p of `recv` comes from
+  /// rank p. Throws PeerError naming rank, update and name when a peer is dead, stopped or late; RunError when ranks
+  /// called different things.
+  virtual void all_to_all(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& label) = 0;
+
+  /// `recv` = every rank's `send`, in rank order (size() x send.size() bytes). Errors as all_to_all.
+  virtual void all_gather(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& label) = 0;
+
+  /// `data` of rank `root` replaces everyone's. Errors as all_to_all.
+  virtual void broadcast(std::span<std::byte> data, int root, const CallLabel& label) = 0;
+
+  /// Returns when every rank has called it. Errors as all_to_all.
+  virtual void barrier(const CallLabel& label) = 0;
+};
+
+}  // namespace samegrad

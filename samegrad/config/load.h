@@ -1,0 +1,31 @@
+// From a YAML file and `--set key=value` to a valid RunConfig.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "samegrad/base/json.h"
+#include "samegrad/config/run_config.h"
+
+namespace samegrad {
+
+/// Reads `path` (empty: defaults only), applies `overrides` ("section.key=value", in order; a Hugging Face alias is
+/// accepted as key), validates. Throws InputError naming key, value, what is allowed and, for an unknown key, the
+/// nearest known one. Local.
+RunConfig load_config(const std::filesystem::path& path, std::span<const std::string> overrides);
+
+/// Throws InputError for a value or combination that is not allowed. Local.
+void validate_config(const RunConfig& config);
+
+/// The resolved config, every field, sections in declaration order. Local.
+Json config_to_json(const RunConfig& config);
+
+/// The inverse of config_to_json; unknown or missing keys throw InputError. Local.
+RunConfig config_from_json(const Json& json);
+
+/// SHA-256 over the sections that decide bits (all but `run`, `logging`, `checkpoint`, `evaluation`, plan.stop_at).
+/// Local.
+std::string config_digest(const RunConfig& config);
+
+}  // namespace samegrad

@@ -1,0 +1,38 @@
+// A model is parameters and a sum of losses over an atom.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "samegrad/config/run_config.h"
+#include "samegrad/data/packed_batch.h"
+
+namespace samegrad {
+
+/// Keys every random draw of one forward pass: dropout masks depend on (seed, update, atom, operation, element) alone.
+struct DropoutKey {
+  std::uint64_t seed = 0;
+  std::int64_t update = 0;
+  std::int64_t atom = 0;
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  /// Logits [tokens, choices] of the packed tokens. `dropout`: training; nullopt: evaluation. Local.
+  virtual at::Tensor logits(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const = 0;
+
+  /// S of the atom: sum of the cross-entropies of the supervised tokens, a scalar that can run backward. Local.
+  at::Tensor loss_sum(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const;
+};
+
+/// The config's model over `parameters` (in the order of parameter_specs(); float32 or float64; kept by reference to
+/// their storage). Local.
+std::unique_ptr<Model> make_model(const ModelConfig& config, std::vector<at::Tensor> parameters);
+
+}  // namespace samegrad

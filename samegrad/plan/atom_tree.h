@@ -1,0 +1,35 @@
+// The fixed binary tree T over atom indices in which everything of a window is summed (docs/exactness.md):
+// T(i, j) over atoms i..j-1 is the atom itself when j = i + 1, else T(i, i+p) + T(i+p, j) with p the largest power of
+// two below j - i.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace samegrad {
+
+/// Atoms begin..end-1.
+struct AtomRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  std::int64_t size() const { return end - begin; }
+  bool operator==(const AtomRange&) const = default;
+};
+
+/// The largest power of two below n (n >= 2).
+std::int64_t tree_split(std::int64_t n);
+
+/// The maximal nodes of T(0, atoms) that lie inside `range`, left to right. Few: O(log atoms). Local.
+std::vector<AtomRange> maximal_subtrees(std::int64_t atoms, AtomRange range);
+
+/// T over doubles: values[i] is atom i's. Empty: +0. Local.
+double tree_sum(std::span<const double> values);
+
+/// Rank ranges: contiguous, in rank order, covering 0..atoms-1, each at most ceil(atoms / world_size), chosen so that
+/// the largest number of maximal subtrees of any rank is least (then the sum of them, then the lexicographically
+/// smallest ends). Ranks that get nothing have an empty range. Changes no bits. Local.
+std::vector<AtomRange> rank_ranges(std::int64_t atoms, std::int64_t world_size);
+
+}  // namespace samegrad
