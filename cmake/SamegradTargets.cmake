@@ -18,7 +18,8 @@ endif()
 # Contracting a*b+c into one rounding would make bits depend on the compiler's mood (docs/exactness.md).
 set(SAMEGRAD_COMPILE_OPTIONS -Wall -Wextra -Wshadow -Werror -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  list(APPEND SAMEGRAD_COMPILE_OPTIONS -fpch-preprocess)
+  # -Wrestrict of g++ 12 calls `"text" + std::string` an overlapping copy (GCC bug 105651).
+  list(APPEND SAMEGRAD_COMPILE_OPTIONS -fpch-preprocess -Wno-restrict)
 endif()
 
 # samegrad_layer(<folder> [TORCH] SOURCES ... [DEPENDS ...]): the static library samegrad_<folder>. With TORCH it

@@ -31,7 +31,7 @@ class Sha256 {
 /// SHA-256 of `bytes` as 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);
 
-/// SHA-256 of a whole file, read in pieces. Throws InputError (stage `stage`) naming the file.
+/// SHA-256 of a whole file, mapped read-only. Throws InputError (stage `stage`) naming the file.
 std::string sha256_file_hex(const std::filesystem::path& path, std::string_view stage);
 
 /// XXH3-128 of `bytes` (seed 0), as 32 lower-case hexadecimal digits of the canonical (big-endian) form.
