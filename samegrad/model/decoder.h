@@ -1,0 +1,32 @@
+// The text model: a causal, pre-norm Transformer that predicts the next token.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "samegrad/model/layer_parameters.h"
+#include "samegrad/model/model.h"
+
+namespace samegrad {
+
+class Decoder final : public Model {
+ public:
+  /// Requires parameters that match parameter_specs(config). Local.
+  Decoder(const ModelConfig& config, std::span<const at::Tensor> parameters);
+
+  at::Tensor logits(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const override;
+
+ private:
+  std::int64_t heads_;
+  double dropout_;
+  at::Tensor token_;
+  at::Tensor position_;
+  std::vector<LayerParameters> layers_;
+  NormParameters norm_;
+  LinearParameters head_;
+};
+
+}  // namespace samegrad
