@@ -27,9 +27,18 @@ std::vector<AtomRange> maximal_subtrees(std::int64_t atoms, AtomRange range);
 /// T over doubles: values[i] is atom i's. Empty: +0. Local.
 double tree_sum(std::span<const double> values);
 
-/// Rank ranges: contiguous, in rank order, covering 0..atoms-1, each at most ceil(atoms / world_size), chosen so that
-/// the largest number of maximal subtrees of any rank is least (then the sum of them, then the lexicographically
-/// smallest ends). Ranks that get nothing have an empty range. Changes no bits. Local.
+/// Above this many atoms rank_ranges does not search (see there).
+inline constexpr std::int64_t kMostAtomsSearched = 4096;
+
+/// Rank ranges: contiguous, in rank order, covering 0..atoms-1, each at most ceil(atoms / world_size). Changes no bits.
+///
+/// Where world_size <= atoms every rank gets at least one atom (that never costs a subtree more on the fullest rank: a
+/// range of several subtrees can be cut between them, one of a single subtree into its two halves), and the ranges are
+/// those with the least largest number of maximal subtrees of any rank, then the least sum of them, then the
+/// lexicographically smallest ends. Above kMostAtomsSearched atoms they are floor(atoms * r / world_size) instead.
+/// Either way the largest number is 1 wherever atoms / world_size is a power of two.
+///
+/// Where world_size > atoms rank r gets atom r, and the last world_size - atoms ranks an empty range. Local.
 std::vector<AtomRange> rank_ranges(std::int64_t atoms, std::int64_t world_size);
 
 }  // namespace samegrad

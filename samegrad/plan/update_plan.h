@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "samegrad/base/json.h"
 #include "samegrad/config/run_config.h"
 #include "samegrad/data/sample_source.h"
+#include "samegrad/plan/plan_cursor.h"
 
 namespace samegrad {
 
@@ -22,15 +25,22 @@ struct PlanWindow {
   std::vector<Atom> atoms;  ///< always atoms_per_window() entries
 };
 
+/// Plans keep what they computed last, so one object must not be used by two threads at once.
 class UpdatePlan {
  public:
   virtual ~UpdatePlan() = default;
 
   /// Number of updates of the whole run.
   virtual std::int64_t updates() const = 0;
-  /// The window of update 1..updates(). Deterministic; calls in any order give the same windows. Local.
+  /// The window of update 1..updates(). Deterministic; calls in any order give the same windows; ascending order is
+  /// fast. Local.
   virtual PlanWindow window(std::int64_t update) const = 0;
-  /// SHA-256 over rule, parameters and data size: two plans with one digest give the same windows.
+  /// Where a run stands after `updates_done` updates, 0..updates(). Costs nothing. Local.
+  virtual PlanCursor cursor(std::int64_t updates_done) const = 0;
+  /// Name and version of the rule by which ids are chosen; docs/formats.md describes each.
+  virtual std::string_view rule() const = 0;
+  /// SHA-256 over rule, parameters and data size: two plans with one digest give the same windows, as far as both go
+  /// (the number of updates is left out, so a longer run begins with the shorter one's windows and digest).
   virtual std::string digest() const = 0;
 };
 

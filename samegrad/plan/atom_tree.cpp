@@ -1,0 +1,47 @@
+#include "samegrad/plan/atom_tree.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "samegrad/base/check.h"
+
+namespace samegrad {
+
+namespace {
+
+/// Appends the maximal nodes of T(node) that lie inside `range`.
+void append_maximal(AtomRange node, AtomRange range, std::vector<AtomRange>& found) {
+  if (node.end <= range.begin || range.end <= node.begin) return;
+  if (range.begin <= node.begin && node.end <= range.end) {
+    found.push_back(node);
+    return;
+  }
+  const std::int64_t middle = node.begin + tree_split(node.size());
+  append_maximal({node.begin, middle}, range, found);
+  append_maximal({middle, node.end}, range, found);
+}
+
+}  // namespace
+
+std::int64_t tree_split(std::int64_t n) {
+  SAMEGRAD_CHECK_OP(n, >=, 2);
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n - 1)));
+}
+
+std::vector<AtomRange> maximal_subtrees(std::int64_t atoms, AtomRange range) {
+  SAMEGRAD_CHECK_OP(range.begin, >=, 0);
+  SAMEGRAD_CHECK_OP(range.begin, <=, range.end);
+  SAMEGRAD_CHECK_OP(range.end, <=, atoms);
+  std::vector<AtomRange> found;
+  if (range.size() > 0) append_maximal({0, atoms}, range, found);
+  return found;
+}
+
+double tree_sum(std::span<const double> values) {
+  if (values.empty()) return 0.0;
+  if (values.size() == 1) return values[0];
+  const auto left = static_cast<std::size_t>(tree_split(static_cast<std::int64_t>(values.size())));
+  return tree_sum(values.first(left)) + tree_sum(values.subspan(left));
+}
+
+}  // namespace samegrad
