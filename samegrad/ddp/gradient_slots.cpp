@@ -1,0 +1,65 @@
+#include "samegrad/ddp/gradient_slots.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace samegrad {
+namespace {
+
+bool is_tree_node(std::int64_t atoms, AtomRange range) {
+  const std::vector<AtomRange> nodes = maximal_subtrees(atoms, range);
+  return nodes.size() == 1 && nodes.front() == range;
+}
+
+void add_into(std::span<float> left, std::span<const float> right) {
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = left[i] + right[i];
+}
+
+// An absent sum is a block of +0 that takes part in the addition: x + 0 turns -0 into +0, wherever it is computed.
+void add_zero_into(std::span<float> sum) {
+  for (float& value : sum) value = value + 0.0F;
+}
+
+}  // namespace
+
+std::unique_ptr<GradientBuffer> GradientBufferPool::take_zeroed() {
+  if (free_.empty()) {
+    ++buffers_made_;
+    return std::make_unique<GradientBuffer>(*layout_);
+  }
+  std::unique_ptr<GradientBuffer> buffer = std::move(free_.back());
+  free_.pop_back();
+  std::ranges::fill(buffer->values.span(), 0.0F);
+  return buffer;
+}
+
+void GradientBufferPool::give_back(std::unique_ptr<GradientBuffer> buffer) {
+  if (buffer) free_.push_back(std::move(buffer));
+}
+
+SubtreeStack::~SubtreeStack() {
+  for (Node& node : nodes_) pool_->give_back(std::move(node.sum));
+}
+
+void SubtreeStack::push(std::int64_t atom, std::unique_ptr<GradientBuffer> gradient) {
+  nodes_.push_back({{atom, atom + 1}, std::move(gradient)});
+  while (nodes_.size() >= 2 && is_tree_node(atoms_, {nodes_[nodes_.size() - 2].atoms.begin, nodes_.back().atoms.end})) {
+    merge_last_two();
+  }
+}
+
+void SubtreeStack::merge_last_two() {
+  Node right = std::move(nodes_.back());
+  nodes_.pop_back();
+  Node& left = nodes_.back();
+  left.atoms.end = right.atoms.end;
+  if (left.sum && right.sum) {
+    add_into(left.sum->values.span(), right.sum->values.span());
+    pool_->give_back(std::move(right.sum));
+  } else if (left.sum || right.sum) {
+    if (!left.sum) left.sum = std::move(right.sum);
+    add_zero_into(left.sum->values.span());
+  }
+}
+
+}  // namespace samegrad
