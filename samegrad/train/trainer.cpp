@@ -1,0 +1,111 @@
+#include "samegrad/train/trainer.h"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "samegrad/base/error.h"
+#include "samegrad/base/fault_point.h"
+#include "samegrad/train/schedule.h"
+#include "samegrad/train/whole_gradient.h"
+#include "samegrad/train/window_batches.h"
+
+namespace samegrad {
+
+Trainer::Trainer(const RunConfig& config, const SampleSource& train, const UpdatePlan& plan, Communicator& comm,
+                 std::string digest, TrainState state)
+    : config_(&config),
+      train_(&train),
+      plan_(&plan),
+      comm_(&comm),
+      digest_(std::move(digest)),
+      timeout_(std::chrono::seconds(config.run.timeout_s)),
+      state_(std::move(state)),
+      model_(make_model(config.model, state_.parameters.tensors())),
+      pool_(state_.parameters.layout()) {}
+
+UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std::span<const float>)>& on_gradient) {
+  const auto start = std::chrono::steady_clock::now();
+  UpdateResult result;
+  result.update = state_.update + 1;
+  WindowRequest request{
+      .update = result.update,
+      .atoms_in_window = config_->plan.atoms_per_window(),
+      .supervised_units = 0,
+      .digest = digest_,
+      .empty_window = config_->objective.empty_window == "skip" ? EmptyWindowPolicy::kSkip : EmptyWindowPolicy::kError,
+      .stop_asked = stop_asked,
+      .failure = {},
+      .timeout = timeout_};
+  WindowBatches batches;
+  try {
+    const PlanWindow plan_window = plan_->window(result.update);
+    result.epoch = plan_window.epoch;
+    const AtomRange range =
+        rank_ranges(request.atoms_in_window, comm_->size())[static_cast<std::size_t>(comm_->rank())];
+    batches = window_batches(plan_window, range, *train_);
+    request.supervised_units = batches.supervised_units;
+  } catch (const Error& error) {
+    request.failure = error.what();
+  }
+  fault_point("agreement", comm_->rank(), result.update);
+  Window window(state_.parameters, pool_, *comm_, request);
+  result.action = window.decision().action;
+  result.message = window.decision().message;
+  if (result.action == WindowAction::kSkip) {
+    state_.update = result.update;
+    ++state_.skipped_windows;
+    result.parameters_hash = elements_hash(state_.parameters.layout(), state_.parameters.values());
+  }
+  if (result.action != WindowAction::kTrain) return result;
+
+  for (std::int64_t atom = window.atoms().begin; atom < window.atoms().end; ++atom) {
+    const PackedBatch& batch = batches.atoms[static_cast<std::size_t>(atom - window.atoms().begin)];
+    window.backward(atom, batch.supervised_tokens(), [&] {
+      fault_point("backward", comm_->rank(), result.update);
+      return model_->loss_sum(batch, DropoutKey{static_cast<std::uint64_t>(config_->seed), result.update, atom});
+    });
+  }
+  fault_point("exchange", comm_->rank(), result.update);
+  result.loss = window.reduce();
+  if (on_gradient) on_gradient(window.gradient());
+  step(result, window);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  gather_shares(result, {batches.supervised_units, batches.input_tokens, window.seconds()});
+  return result;
+}
+
+void Trainer::step(UpdateResult& result, Window& window) {
+  const FlatLayout& layout = state_.parameters.layout();
+  result.gradient_norm = euclidean_norm(layout, window.gradient());
+  result.gradient_hash = elements_hash(layout, window.gradient());
+  const bool finite = std::isfinite(result.gradient_norm) && std::isfinite(result.loss.sum);
+  if (!finite && config_->optimizer.non_finite == "error") {
+    throw RunError("train", "update " + std::to_string(result.update) + ": the gradient is not finite (norm " +
+                                std::to_string(result.gradient_norm) + ", loss sum " + std::to_string(result.loss.sum) +
+                                "); no parameter was changed; lower " +
+                                "optimizer.learning_rate, or set optimizer.non_finite=skip to pass over such windows");
+  }
+  if (finite) {
+    double rate = comm_->rank() == 0 ? learning_rate_at(state_.optimizer->steps() + 1, plan_->updates(),
+                                                        config_->optimizer.learning_rate, config_->schedule)
+                                     : 0.0;
+    comm_->broadcast(std::as_writable_bytes(std::span(&rate, 1)), 0, {"learning rate", result.update, timeout_});
+    result.learning_rate = rate;
+    result.clip_factor = clip_by_norm(window.gradient(), result.gradient_norm, config_->optimizer.max_grad_norm);
+    state_.optimizer->step(state_.parameters.values(), window.gradient(), rate);
+    result.stepped = true;
+  } else {
+    ++state_.skipped_non_finite;
+  }
+  state_.update = result.update;
+  result.parameters_hash = elements_hash(layout, state_.parameters.values());
+}
+
+void Trainer::gather_shares(UpdateResult& result, const RankShare& mine) {
+  result.ranks.resize(static_cast<std::size_t>(comm_->size()));
+  comm_->all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(result.ranks)),
+                    {"rank shares", result.update, timeout_});
+}
+
+}  // namespace samegrad

@@ -1,0 +1,76 @@
+// One update of training: state in, state out. Never saves, never prints.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "samegrad/comm/communicator.h"
+#include "samegrad/config/run_config.h"
+#include "samegrad/data/sample_source.h"
+#include "samegrad/ddp/gradient_slots.h"
+#include "samegrad/ddp/window.h"
+#include "samegrad/model/model.h"
+#include "samegrad/plan/update_plan.h"
+#include "samegrad/train/train_state.h"
+
+namespace samegrad {
+
+/// One rank's part of an update.
+struct RankShare {
+  std::int64_t supervised_tokens = 0;
+  std::int64_t input_tokens = 0;
+  WindowSeconds seconds;
+};
+
+struct UpdateResult {
+  std::int64_t update = 0;
+  std::int64_t epoch = 0;
+  WindowAction action = WindowAction::kTrain;
+  std::string message;         ///< for kRefuse
+  LossSum loss;                ///< S and N of the window, global
+  bool stepped = false;        ///< false: nothing moved (skipped window or non-finite gradient)
+  double gradient_norm = 0.0;  ///< of S/N's gradient, before clipping
+  double clip_factor = 1.0;
+  double learning_rate = 0.0;
+  std::string gradient_hash;    ///< of the gradient before clipping
+  std::string parameters_hash;  ///< after the step
+  double seconds = 0.0;
+  std::vector<RankShare> ranks;  ///< by rank; the same on every rank
+};
+
+class Trainer {
+ public:
+  /// `digest` of plan and config, at most 64 characters, is agreed on before each window. All references must outlive
+  /// the trainer. Local.
+  Trainer(const RunConfig& config, const SampleSource& train, const UpdatePlan& plan, Communicator& comm,
+          std::string digest, TrainState state);
+
+  const TrainState& state() const { return state_; }
+  TrainState& state() { return state_; }
+  const Model& model() const { return *model_; }
+
+  /// The next window: agreement, forward and backward of this rank's atoms, exchange, step. kStop and kRefuse leave
+  /// everything untouched. `on_gradient` sees the reduced flat gradient before clipping. A non-finite gradient under
+  /// `non_finite: error` throws the same RunError on every rank, nothing stepped. Collective.
+  UpdateResult train_update(bool stop_asked, const std::function<void(std::span<const float>)>& on_gradient = {});
+
+ private:
+  void step(UpdateResult& result, Window& window);
+  void gather_shares(UpdateResult& result, const RankShare& mine);
+
+  const RunConfig* config_;
+  const SampleSource* train_;
+  const UpdatePlan* plan_;
+  Communicator* comm_;
+  std::string digest_;
+  std::chrono::milliseconds timeout_;
+  TrainState state_;
+  std::unique_ptr<Model> model_;
+  GradientBufferPool pool_;
+};
+
+}  // namespace samegrad
