@@ -1,0 +1,171 @@
+#include "samegrad/checkpoint/training_checkpoint.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "samegrad/base/error.h"
+#include "samegrad/config/load.h"
+#include "samegrad/data/data_lock.h"
+#include "samegrad/plan/plan_cursor.h"
+#include "samegrad/plan/sampler_history.h"
+
+namespace samegrad {
+namespace {
+
+// Copies one tensor of `file` into its place, or throws.
+void copy_tensor(const SafetensorsFile& file, const std::filesystem::path& path, const std::string& name,
+                 const ParameterPlace& place, std::span<float> flat) {
+  const TensorView* tensor = file.find(name);
+  if (tensor == nullptr) throw CheckError("checkpoint", path.string() + ": tensor '" + name + "' is missing");
+  if (tensor->type != TensorType::kFloat32 || tensor->shape != place.shape) {
+    throw CheckError("checkpoint",
+                     path.string() + ": tensor '" + name + "' has another shape or type than the model's");
+  }
+  std::memcpy(flat.data() + place.offset, tensor->bytes.data(), tensor->bytes.size());
+}
+
+void read_blocks(const std::filesystem::path& path, const FlatLayout& layout,
+                 std::span<const std::pair<std::string, std::span<float>>> blocks) {
+  const SafetensorsFile file(path);
+  const std::size_t expected = layout.places().size() * blocks.size();
+  if (file.tensors().size() != expected) {
+    throw CheckError("checkpoint", path.string() + ": " + std::to_string(file.tensors().size()) +
+                                       " tensors, expected " + std::to_string(expected));
+  }
+  for (const auto& [suffix, flat] : blocks) {
+    for (const ParameterPlace& place : layout.places()) copy_tensor(file, path, place.name + suffix, place, flat);
+  }
+}
+
+// The first leaf in which two configs differ, as {key, value in a, value in b}; empty key: none.
+struct Difference {
+  std::string key;
+  std::string in_checkpoint;
+  std::string here;
+};
+
+Difference first_difference(const Json& in_checkpoint, const Json& here, const std::string& prefix) {
+  for (const auto& [name, value] : here.items()) {
+    const std::string key = prefix.empty() ? name : prefix + "." + name;
+    if (key == "run" || key == "logging" || key == "checkpoint" || key == "evaluation" || key == "plan.stop_at")
+      continue;
+    if (key == "data.train" || key == "data.validation") continue;  // the data lock compares contents, not paths
+    if (!in_checkpoint.contains(name)) return {key, "nothing", value.dump()};
+    if (value.is_object()) {
+      Difference inner = first_difference(in_checkpoint[name], value, key);
+      if (!inner.key.empty()) return inner;
+    } else if (in_checkpoint[name] != value) {
+      return {key, in_checkpoint[name].dump(), value.dump()};
+    }
+  }
+  return {};
+}
+
+const Json& member(const Checkpoint& checkpoint, const Json& object, const char* name) {
+  if (!object.is_object() || !object.contains(name)) {
+    throw CheckError("checkpoint", (checkpoint.path / "state.json").string() + ": '" + name + "' is missing");
+  }
+  return object[name];
+}
+
+}  // namespace
+
+std::vector<TensorView> parameter_views(const FlatLayout& layout, std::span<const float> flat) {
+  std::vector<TensorView> views;
+  views.reserve(layout.places().size());
+  for (const ParameterPlace& place : layout.places()) {
+    views.push_back({place.name, TensorType::kFloat32, place.shape,
+                     std::as_bytes(flat.subspan(static_cast<std::size_t>(place.offset),
+                                                static_cast<std::size_t>(place.elements)))});
+  }
+  return views;
+}
+
+CheckpointContent training_content(const TrainState& state, const RunConfig& config, const UpdatePlan& plan,
+                                   const RunIdentity& identity) {
+  const FlatLayout& layout = state.parameters.layout();
+  CheckpointContent content;
+  content.model = parameter_views(layout, state.parameters.values());
+  for (const Optimizer::StateBlock& block : state.optimizer->state()) {
+    for (TensorView view : parameter_views(layout, block.values.span())) {
+      view.name += "." + block.name;
+      content.optimizer.push_back(std::move(view));
+    }
+  }
+  const Json resolved = config_to_json(config);
+  content.optimizer_options = {{"options", resolved["optimizer"]}, {"scalars", state.optimizer->scalars()}};
+  content.state = {{"format", 1},
+                   {"run_id", identity.run_id},
+                   {"kind", identity.kind},
+                   {"update", state.update},
+                   {"skipped_windows", state.skipped_windows},
+                   {"skipped_non_finite", state.skipped_non_finite},
+                   {"cursor", cursor_to_json(plan_cursor(plan, config, state.update))},
+                   {"schedule", {{"steps_taken", state.optimizer->steps()}, {"steps_total", plan.updates()}}},
+                   {"config", resolved},
+                   {"config_digest", config_digest(config)},
+                   {"plan_digest", plan.digest()},
+                   {"data_lock", identity.data_lock}};
+  for (std::int64_t rank = 0; rank < config.plan.virtual_ranks; ++rank) {
+    content.rank_files.push_back(sampler_history_to_json(sampler_history(plan, config, rank, state.update)));
+  }
+  return content;
+}
+
+void load_parameters(const std::filesystem::path& file, FlatParameters& parameters) {
+  AlignedFloats values(parameters.layout().flat_elements());
+  const std::pair<std::string, std::span<float>> block{"", values.span()};
+  read_blocks(file, parameters.layout(), std::span(&block, 1));
+  std::ranges::copy(values.span(), parameters.values().begin());
+}
+
+void restore_training(const Checkpoint& checkpoint, TrainState& state) {
+  const FlatLayout& layout = state.parameters.layout();
+  const std::filesystem::path optimizer_file = checkpoint.path / "optimizer.safetensors";
+  std::vector<AlignedFloats> values;
+  std::vector<std::pair<std::string, std::span<float>>> blocks;
+  for (const Optimizer::StateBlock& block : state.optimizer->state()) {
+    values.emplace_back(layout.flat_elements());
+    blocks.emplace_back("." + block.name, values.back().span());
+  }
+  read_blocks(optimizer_file, layout, blocks);
+  const SafetensorsFile optimizer(optimizer_file);
+  const auto options = optimizer.metadata().find("options");
+  if (options == optimizer.metadata().end()) {
+    throw CheckError("checkpoint", optimizer_file.string() + ": the optimizer's options are missing");
+  }
+  const Json scalars = Json::parse(options->second, nullptr, /*allow_exceptions=*/false);
+  const std::int64_t update = member(checkpoint, checkpoint.state, "update").get<std::int64_t>();
+  const std::int64_t skipped = member(checkpoint, checkpoint.state, "skipped_windows").get<std::int64_t>();
+  const std::int64_t non_finite = member(checkpoint, checkpoint.state, "skipped_non_finite").get<std::int64_t>();
+
+  load_parameters(checkpoint.path / "model.safetensors", state.parameters);
+  state.optimizer->restore_scalars(scalars.is_object() && scalars.contains("scalars") ? scalars["scalars"] : Json());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::ranges::copy(values[i].span(), state.optimizer->state()[i].values.span().begin());
+  }
+  state.update = update;
+  state.skipped_windows = skipped;
+  state.skipped_non_finite = non_finite;
+}
+
+void refuse_other_run(const Checkpoint& checkpoint, const RunConfig& config, const UpdatePlan& plan,
+                      const Json& data_lock) {
+  const Difference difference =
+      first_difference(member(checkpoint, checkpoint.state, "config"), config_to_json(config), "");
+  if (!difference.key.empty()) {
+    throw InputError("resume", difference.key + ": " + checkpoint.path.string() + " was trained with " +
+                                   difference.in_checkpoint + ", this run has " + difference.here +
+                                   "; a resume may not change it: give the old value, or start a new run");
+  }
+  compare_data_locks(member(checkpoint, checkpoint.state, "data_lock"), data_lock);
+  if (member(checkpoint, checkpoint.state, "plan_digest") != plan.digest()) {
+    throw InputError("resume", "plan: " + checkpoint.path.string() + " was trained on plan " +
+                                   checkpoint.state["plan_digest"].get<std::string>().substr(0, 12) +
+                                   ", this run has plan " + plan.digest().substr(0, 12) +
+                                   "; start a new run, or use the data and version that made the checkpoint");
+  }
+}
+
+}  // namespace samegrad
