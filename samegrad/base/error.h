@@ -19,8 +19,7 @@ enum class ExitCode : int {
 /// Base of all errors that samegrad throws on purpose.
 class Error : public std::runtime_error {
  public:
-  Error(ExitCode exit_code, std::string_view stage, std::string_view message)
-      : std::runtime_error("[" + std::string(stage) + "] " + std::string(message)), exit_code_(exit_code) {}
+  Error(ExitCode exit_code, std::string_view stage, std::string_view message);
 
   /// The exit code with which a program that cannot go on ends.
   ExitCode exit_code() const { return exit_code_; }
