@@ -1,0 +1,90 @@
+#include "samegrad/objective/controls.h"
+
+#include <cmath>
+
+#include "samegrad/base/check.h"
+
+namespace samegrad {
+
+namespace {
+
+double inverse(std::int64_t count) { return count == 0 ? 0.0 : 1.0 / static_cast<double>(count); }
+
+struct WindowUnits {
+  std::int64_t units = 0;
+  std::int64_t before_shift = 0;
+};
+
+WindowUnits count_units(std::span<const AtomCounts> atoms) {
+  WindowUnits window;
+  for (const AtomCounts& atom : atoms) {
+    window.units += atom.units;
+    window.before_shift += atom.units_before_shift;
+  }
+  return window;
+}
+
+}  // namespace
+
+std::string_view control_name(Control control) {
+  switch (control) {
+    case Control::kMeanOfMeans:
+      return "mean-of-means";
+    case Control::kExtraAccumulationDivision:
+      return "extra-accumulation-division";
+    case Control::kMissingWorldSize:
+      return "missing-world-size";
+    case Control::kLocalCount:
+      return "local-count";
+    case Control::kCountBeforeShift:
+      break;
+  }
+  return "count-before-shift";
+}
+
+std::vector<double> control_factors(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation) {
+  SAMEGRAD_CHECK_OP(accumulation, >=, 1);
+  SAMEGRAD_CHECK_OP(static_cast<std::int64_t>(atoms.size()) % accumulation, ==, 0);
+  const WindowUnits window = count_units(atoms);
+  SAMEGRAD_CHECK_OP(window.units, >, 0);
+  const std::int64_t ranks = static_cast<std::int64_t>(atoms.size()) / accumulation;
+
+  std::vector<double> factors;
+  factors.reserve(atoms.size());
+  for (std::int64_t a = 0; a < static_cast<std::int64_t>(atoms.size()); ++a) {
+    const AtomCounts& atom = atoms[static_cast<std::size_t>(a)];
+    const auto rank_atoms = atoms.subspan(static_cast<std::size_t>(a / accumulation * accumulation),
+                                          static_cast<std::size_t>(accumulation));
+    double factor = 0.0;
+    switch (control) {
+      case Control::kMeanOfMeans:
+        factor = inverse(ranks * accumulation * atom.units);
+        break;
+      case Control::kExtraAccumulationDivision:
+        factor = inverse(accumulation * window.units);
+        break;
+      case Control::kMissingWorldSize:
+        factor = inverse(ranks * window.units);
+        break;
+      case Control::kLocalCount:
+        factor = inverse(ranks * count_units(rank_atoms).units);
+        break;
+      case Control::kCountBeforeShift:
+        factor = inverse(window.before_shift);
+        break;
+    }
+    factors.push_back(factor);
+  }
+  return factors;
+}
+
+bool control_shows(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation, double relative) {
+  const std::vector<double> factors = control_factors(control, atoms, accumulation);
+  const double right = inverse(count_units(atoms).units);
+  for (std::size_t a = 0; a < atoms.size(); ++a) {
+    if (atoms[a].units > 0 && std::abs(factors[a] - right) > relative * right) return true;
+  }
+  return false;
+}
+
+}  // namespace samegrad
