@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "samegrad/base/json.h"
+#include "samegrad/checkpoint/manifest.h"
+#include "samegrad/checkpoint/place_folder.h"
 #include "samegrad/checkpoint/safetensors.h"
 
 namespace samegrad {
@@ -18,47 +20,80 @@ namespace samegrad {
 struct CheckpointContent {
   std::vector<TensorView> model;
   std::vector<TensorView> optimizer;
-  Json optimizer_options;        ///< kind, learning rate, ...: kept in optimizer.safetensors' metadata, as text
-  Json state;                    ///< state.json: update, plan cursor, schedule, config and digest, data lock, run id
-  std::vector<Json> rank_files;  ///< one a virtual rank: rank-<i>.json
+  Json optimizer_options;  ///< kind, learning rate, ...: kept in optimizer.safetensors' metadata, as text
+  /// state.json: run_id (a text, needed), plan cursor, schedule, config and digest, data lock. `update` is put in.
+  Json state;
+  std::vector<Json> rank_files;  ///< objects, one a virtual rank: rank-<i>.json. `virtual_rank` is put in
   Json manifest_facts;           ///< world size, library versions, dispatch
 };
 
 /// Saves under `checkpoints`/step-<update, 4 digits at least>: written in a hidden sibling folder, each file fsynced,
 /// manifest last, the folder renamed (exchanged with an existing one by renameat2, the old one then removed), the
-/// parent fsynced. Returns the final path. Throws RunError naming path, bytes needed and free; nothing half written
-/// stays. Local: one rank saves; the others wait in agree_no_failure.
+/// parent fsynced. What dead processes left of earlier saves is removed first. Returns the final path. Throws RunError
+/// naming path, bytes needed and free; nothing half written stays. `way` is for file systems without exchange, which
+/// are found by themselves. Local: rank 0 saves; the others wait in agree_no_failure.
 std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, std::int64_t update,
-                                      const CheckpointContent& content);
+                                      const CheckpointContent& content, ReplaceWay way = ReplaceWay::kExchange);
 
-/// A verified checkpoint.
+/// A verified checkpoint. Its tensors: SafetensorsFile(path / kModelFile) and (path / kOptimizerFile).
 struct Checkpoint {
   std::filesystem::path path;
   std::int64_t update = 0;
-  Json manifest;
+  Manifest manifest;
   Json state;
   std::vector<Json> rank_files;
 };
 
 /// Reads and verifies everything: manifest's own digest, its format version, each file's size and SHA-256, no missing
-/// and no unlisted file, rank files in their places. Throws CheckError naming file and reason. Local.
+/// and no unlisted file, regular files only (no symlinks), tensor files whole, rank files in their places, one update
+/// and run id throughout, also in a step-<update> folder's name. Throws CheckError naming file and reason; InputError
+/// where `path` is no folder or a file may not be read. Local.
 Checkpoint verify_checkpoint(const std::filesystem::path& path);
+
+/// The manifest of a checkpoint, verified in itself; the other files are not looked at. Throws as verify_checkpoint.
+Manifest read_manifest(const std::filesystem::path& checkpoint);
+
+/// The optimizer_options that were saved, with the same bits in every number. Throws CheckError. Local.
+Json read_optimizer_options(const SafetensorsFile& optimizer);
 
 /// One line of a listing.
 struct CheckpointStatus {
   std::filesystem::path path;
   bool complete = false;
   std::int64_t update = 0;
-  std::string run_id;
-  std::int64_t bytes = 0;
-  std::string problem;  ///< where not complete
+  std::string run_id;      ///< empty where the manifest cannot be believed
+  std::int64_t bytes = 0;  ///< of all files in it
+  std::string problem;     ///< where not complete
 };
 
-/// Every step-* folder in `checkpoints`, by update. Never throws for a damaged one. Local.
+struct ExaminedCheckpoint {
+  CheckpointStatus status;
+  std::optional<Checkpoint> verified;  ///< where complete
+};
+
+/// verify_checkpoint, with what is wrong as a result. Local.
+ExaminedCheckpoint examine_checkpoint(const std::filesystem::path& path);
+
+/// The step-<update> folders in `checkpoints`, by update; none where `checkpoints` is missing. Where a crash left a
+/// replaced checkpoint aside and no successor, its hidden path is among them. Throws InputError where `checkpoints`
+/// cannot be read. Local.
+std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::path& checkpoints);
+
+/// Each of checkpoint_folders, examined. Never throws for a damaged one. Local.
 std::vector<CheckpointStatus> list_checkpoints(const std::filesystem::path& checkpoints);
 
+struct LatestCheckpoint {
+  std::optional<Checkpoint> found;
+  std::vector<CheckpointStatus> passed_over;  ///< newer ones, newest first; `problem` says why
+};
+
+/// The newest complete checkpoint of run `run_id`. Passed over are damaged ones and other runs'. Local: one rank looks
+/// and tells the others.
+LatestCheckpoint find_latest(const std::filesystem::path& checkpoints, const std::string& run_id);
+
 /// Removes the oldest complete checkpoints of run `run_id` until `keep` are left (0: keeps all). Damaged ones and other
-/// runs' are not touched, nor ever the newest complete one. Returns what was removed. Local.
+/// runs' are not touched, nor ever the newest complete one. A crash in between leaves hidden folders only. Returns what
+/// was removed. Throws RunError where one cannot be removed. Local.
 std::vector<std::filesystem::path> prune_checkpoints(const std::filesystem::path& checkpoints,
                                                      const std::string& run_id, std::int64_t keep);
 

@@ -16,7 +16,13 @@ namespace samegrad {
 
 enum class TensorType { kFloat32, kFloat64, kInt64, kUint8 };
 
-/// A tensor in memory, row-major.
+/// Bytes of one element.
+std::int64_t element_size(TensorType type);
+
+/// The format's own name: F32, F64, I64, U8.
+std::string_view tensor_type_name(TensorType type);
+
+/// A tensor in memory, row-major, little-endian.
 struct TensorView {
   std::string name;
   TensorType type = TensorType::kFloat32;
@@ -24,19 +30,25 @@ struct TensorView {
   std::span<const std::byte> bytes;
 };
 
-/// The file's bytes: header (8-byte length, JSON padded with spaces so that data starts at a multiple of 64), then the
-/// tensors in the order given. The same input gives the same bytes: nothing else goes in. `metadata` becomes
-/// `__metadata__`. Local.
+/// What stands before the data: 8-byte length, then JSON padded with spaces so that data starts at a multiple of 64.
+/// Together with the tensors' bytes in the order given it is the file. The same input gives the same bytes: nothing
+/// else goes in. `metadata` becomes `__metadata__`. Throws InvariantError for a name given twice, a name or metadata
+/// that is not UTF-8, bytes that do not fit the shape, a header above the format's 100 MB. Local.
+std::string safetensors_header(std::span<const TensorView> tensors,
+                               const std::map<std::string, std::string>& metadata = {});
+
+/// The whole file: safetensors_header and the data. Local.
 std::string safetensors_bytes(std::span<const TensorView> tensors,
                               const std::map<std::string, std::string>& metadata = {});
 
 /// A file opened for reading, fully validated: header length and JSON, unique names, known types, sizes that fit shapes
-/// without overflow, offsets that tile the data without gap or overlap. Throws CheckError naming file and tensor.
+/// without overflow, offsets that tile the data without gap or overlap. Throws CheckError naming file and tensor, and
+/// InputError where there is no such regular file. Local.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
 
-  /// In file order. The views live as long as this object.
+  /// In file order. The views live as long as this object. A foreign file may hold data at any byte: copy, do not cast.
   const std::vector<TensorView>& tensors() const { return tensors_; }
   /// nullptr where there is none of that name.
   const TensorView* find(std::string_view name) const;

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <utility>
+
+#include "samegrad/base/check.h"
+#include "samegrad/base/error.h"
+#include "samegrad/checkpoint/checkpoint.h"
+#include "samegrad/checkpoint/printable.h"
+#include "samegrad/checkpoint/step_name.h"
+
+namespace samegrad {
+namespace {
+
+/// The update in a checkpoint's name; 0 where the name has none.
+std::int64_t named_update(const std::filesystem::path& checkpoint) {
+  const std::string name = checkpoint.filename().string();
+  const std::optional<AsideName> aside = parse_aside_name(name);
+  return aside ? aside->update : parse_step_folder_name(name).value_or(0);
+}
+
+std::int64_t bytes_in(const std::filesystem::path& folder) {
+  std::int64_t bytes = 0;
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(folder, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->symlink_status(ignored).type() == std::filesystem::file_type::regular) {
+      bytes += static_cast<std::int64_t>(entry->file_size(ignored));
+    }
+  }
+  return bytes;
+}
+
+/// What can be said without reading the tensors.
+CheckpointStatus manifest_status(const std::filesystem::path& checkpoint) {
+  CheckpointStatus status{.path = checkpoint,
+                          .complete = false,
+                          .update = named_update(checkpoint),
+                          .run_id = {},
+                          .bytes = bytes_in(checkpoint),
+                          .problem = {}};
+  try {
+    const Manifest manifest = read_manifest(checkpoint);
+    status.run_id = manifest.run_id;
+    status.update = manifest.update;
+  } catch (const Error& error) {
+    status.problem = error.what();
+  }
+  return status;
+}
+
+/// Completes `status`; returns the checkpoint where it is whole.
+std::optional<Checkpoint> verify_into(CheckpointStatus& status) {
+  if (!status.problem.empty()) {
+    return std::nullopt;
+  }
+  try {
+    Checkpoint checkpoint = verify_checkpoint(status.path);
+    status.complete = true;
+    return checkpoint;
+  } catch (const Error& error) {
+    status.problem = error.what();
+    return std::nullopt;
+  }
+}
+
+/// Out of sight in one step, so that a crash leaves no half of it under its name.
+void remove_checkpoint(const std::filesystem::path& checkpoints, const CheckpointStatus& status) {
+  const std::filesystem::path hidden = checkpoints / aside_name(AsideKind::kRemoving, status.update).text();
+  std::error_code error;
+  std::filesystem::remove_all(hidden, error);  // of an earlier process with this id
+  std::filesystem::rename(status.path, hidden, error);
+  if (!error) {
+    std::filesystem::remove_all(hidden, error);
+  }
+  if (error) {
+    throw RunError("checkpoint", status.path.string() + ": cannot be removed: " + error.message());
+  }
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::path& checkpoints) {
+  std::vector<std::filesystem::path> folders;
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(checkpoints, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const std::optional<AsideName> aside = parse_aside_name(name);
+    std::error_code ignored;
+    const bool stands_in = aside && aside->kind == AsideKind::kReplaced &&
+                           !std::filesystem::exists(checkpoints / aside->step_folder, ignored);
+    if (parse_step_folder_name(name) || stands_in) {
+      folders.push_back(entry->path());
+    }
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw InputError("checkpoint", checkpoints.string() + ": cannot be read as a folder: " + error.message());
+  }
+  std::sort(folders.begin(), folders.end(), [](const std::filesystem::path& a, const std::filesystem::path& b) {
+    return std::pair(named_update(a), a) < std::pair(named_update(b), b);
+  });
+  return folders;
+}
+
+ExaminedCheckpoint examine_checkpoint(const std::filesystem::path& path) {
+  ExaminedCheckpoint examined{.status = manifest_status(path), .verified = {}};
+  examined.verified = verify_into(examined.status);
+  return examined;
+}
+
+std::vector<CheckpointStatus> list_checkpoints(const std::filesystem::path& checkpoints) {
+  std::vector<CheckpointStatus> listing;
+  for (const std::filesystem::path& folder : checkpoint_folders(checkpoints)) {
+    listing.push_back(examine_checkpoint(folder).status);
+  }
+  return listing;
+}
+
+LatestCheckpoint find_latest(const std::filesystem::path& checkpoints, const std::string& run_id) {
+  LatestCheckpoint latest;
+  std::vector<std::filesystem::path> folders = checkpoint_folders(checkpoints);
+  std::reverse(folders.begin(), folders.end());
+  for (const std::filesystem::path& folder : folders) {
+    CheckpointStatus status = manifest_status(folder);
+    if (status.problem.empty() && status.run_id != run_id) {
+      status.problem = folder.string() + ": of run '" + printable(status.run_id) + "'";
+    }
+    latest.found = verify_into(status);
+    if (latest.found) {
+      return latest;
+    }
+    latest.passed_over.push_back(std::move(status));
+  }
+  return latest;
+}
+
+std::vector<std::filesystem::path> prune_checkpoints(const std::filesystem::path& checkpoints,
+                                                     const std::string& run_id, std::int64_t keep) {
+  SAMEGRAD_CHECK_OP(keep, >=, 0);
+  std::vector<std::filesystem::path> removed;
+  if (keep == 0) {
+    return removed;
+  }
+  std::vector<std::filesystem::path> folders = checkpoint_folders(checkpoints);
+  std::reverse(folders.begin(), folders.end());
+  std::int64_t complete = 0;
+  for (const std::filesystem::path& folder : folders) {
+    CheckpointStatus status = manifest_status(folder);
+    if (status.run_id != run_id || !verify_into(status) || ++complete <= keep) {
+      continue;
+    }
+    remove_checkpoint(checkpoints, status);
+    removed.push_back(folder);
+  }
+  return removed;
+}
+
+}  // namespace samegrad

@@ -1,0 +1,114 @@
+#include "samegrad/checkpoint/manifest.h"
+
+#include <algorithm>
+#include <array>
+
+#include "samegrad/base/digest.h"
+#include "samegrad/base/error.h"
+#include "samegrad/checkpoint/printable.h"
+#include "samegrad/checkpoint/strict_json.h"
+
+namespace samegrad {
+namespace {
+
+constexpr std::string_view kFormat = "samegrad checkpoint";
+constexpr std::string_view kBeforeDigest = ",\n  \"sha256\": \"";
+constexpr std::string_view kAfterDigest = "\"\n}\n";
+constexpr std::size_t kDigestDigits = 64;
+constexpr std::size_t kFilesBeforeRanks = 3;
+
+std::string expected_file_name(std::size_t index) {
+  constexpr std::array kFirst = {kModelFile, kOptimizerFile, kStateFile};
+  static_assert(kFirst.size() == kFilesBeforeRanks);
+  return index < kFirst.size() ? std::string(kFirst.at(index)) : rank_file_name(index - kFirst.size());
+}
+
+/// Throws unless the end of `bytes` is the digest of what stands before it.
+void check_own_digest(std::string_view bytes, const std::string& file) {
+  const auto refuse = [&](const std::string& what) { throw CheckError("checkpoint", file + ": " + what); };
+  if (bytes.size() < kBeforeDigest.size() + kDigestDigits + kAfterDigest.size() || !bytes.ends_with(kAfterDigest)) {
+    refuse("cut or damaged: it does not end as a manifest does");
+  }
+  const std::string_view before = bytes.substr(0, bytes.size() - kAfterDigest.size() - kDigestDigits);
+  const std::string_view digest = bytes.substr(before.size(), kDigestDigits);
+  if (!before.ends_with(kBeforeDigest) || sha256_hex(before) != digest) {
+    refuse("damaged: its own SHA-256 does not fit its bytes");
+  }
+}
+
+bool is_digest(const std::string& text) {
+  return text.size() == kDigestDigits &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+/// Throws unless `object` has exactly `names` as its members, in this order.
+template <std::size_t kCount>
+void check_members(const Json& object, const std::array<const char*, kCount>& names, const std::string& file) {
+  bool same = object.is_object() && object.size() == kCount;
+  for (std::size_t i = 0; same && i < kCount; ++i) {
+    same = std::next(object.begin(), static_cast<std::ptrdiff_t>(i)).key() == names.at(i);
+  }
+  if (!same) {
+    throw CheckError("checkpoint", file + ": members are not those of a manifest (docs/formats.md): " +
+                                       printable(object.dump(-1, ' ', true)));
+  }
+}
+
+ManifestFile parse_file(const Json& value, std::size_t index, const std::string& file) {
+  check_members<3>(value, {"name", "size", "sha256"}, file);
+  const bool typed = value["name"].is_string() && value["size"].is_number_unsigned() && value["sha256"].is_string();
+  if (!typed || value["name"] != expected_file_name(index) || !is_digest(value["sha256"].get<std::string>())) {
+    throw CheckError("checkpoint", file + ": file " + std::to_string(index) + " of the list is " +
+                                       printable(value.dump(-1, ' ', true)) + "; expected " +
+                                       expected_file_name(index) + " with size and SHA-256");
+  }
+  return {.name = value["name"].get<std::string>(),
+          .size = value["size"].get<std::int64_t>(),
+          .sha256 = value["sha256"].get<std::string>()};
+}
+
+}  // namespace
+
+std::string rank_file_name(std::size_t virtual_rank) { return "rank-" + std::to_string(virtual_rank) + ".json"; }
+
+std::string manifest_text(const Manifest& manifest) {
+  Json files = Json::array();
+  for (const ManifestFile& file : manifest.files) {
+    files.push_back({{"name", file.name}, {"size", file.size}, {"sha256", file.sha256}});
+  }
+  const Json value = {{"format", kFormat},         {"format_version", kCheckpointFormatVersion},
+                      {"update", manifest.update}, {"run_id", manifest.run_id},
+                      {"facts", manifest.facts},   {"files", files}};
+  std::string text = value.dump(2);
+  text.resize(text.size() - std::string_view("\n}").size());
+  text += kBeforeDigest;
+  return text + sha256_hex(text) + std::string(kAfterDigest);
+}
+
+Manifest parse_manifest(std::string_view bytes, const std::string& file) {
+  check_own_digest(bytes, file);
+  const auto refuse = [&](const std::string& what) { throw CheckError("checkpoint", file + ": " + what); };
+  const Json value = parse_strict_json(bytes, file);
+  // Before the members are looked at: another version may have others.
+  if (!value.is_object() || value.value("format", Json()) != kFormat ||
+      value.value("format_version", Json()) != kCheckpointFormatVersion) {
+    refuse("format " + printable(value.value("format", Json()).dump(-1, ' ', true)) + ", version " +
+           printable(value.value("format_version", Json()).dump(-1, ' ', true)) + "; this program reads \"" +
+           std::string(kFormat) + "\", version " + std::to_string(kCheckpointFormatVersion));
+  }
+  check_members<7>(value, {"format", "format_version", "update", "run_id", "facts", "files", "sha256"}, file);
+  if (!value["update"].is_number_unsigned() || !value["run_id"].is_string() || !value["files"].is_array() ||
+      value["files"].size() < kFilesBeforeRanks) {
+    refuse("update, run_id or files is not of its type");
+  }
+  Manifest manifest{.update = value["update"].get<std::int64_t>(),
+                    .run_id = value["run_id"].get<std::string>(),
+                    .facts = value["facts"],
+                    .files = {}};
+  for (std::size_t i = 0; i < value["files"].size(); ++i) {
+    manifest.files.push_back(parse_file(value["files"][i], i, file));
+  }
+  return manifest;
+}
+
+}  // namespace samegrad

@@ -1,0 +1,13 @@
+// Text out of a file, made safe for a line on a terminal.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace samegrad {
+
+/// `text` with everything outside printable ASCII written as JSON escapes, cut after 200 characters: a name in a
+/// damaged file must not move the cursor or fill the screen. Local.
+std::string printable(std::string_view text);
+
+}  // namespace samegrad

@@ -1,0 +1,148 @@
+#include "samegrad/checkpoint/safetensors_header.h"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "samegrad/base/error.h"
+#include "samegrad/checkpoint/printable.h"
+
+namespace samegrad {
+namespace {
+
+constexpr std::string_view kMetadataKey = "__metadata__";
+
+/// Receives the parser's events. The parser keeps its own stack on the heap, so depth costs no call stack; here
+/// anything deeper than a tensor's arrays is refused on sight.
+class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit HeaderReader(std::string file) : file_(std::move(file)) {}
+
+  bool null() override { return refuse_value("null"); }
+  bool boolean(bool /*value*/) override { return refuse_value("a boolean"); }
+  bool number_integer(std::int64_t value) override { return refuse_value("the number " + std::to_string(value)); }
+  bool number_float(double /*value*/, const std::string& text) override {
+    return refuse_value("the number " + printable(text));
+  }
+  bool binary(binary_t& /*value*/) override { return refuse_value("binary data"); }
+
+  bool number_unsigned(std::uint64_t value) override {
+    if ((place_ != Place::kShape && place_ != Place::kOffsets) ||
+        value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      return refuse_value("the number " + std::to_string(value));
+    }
+    std::vector<std::uint64_t>& numbers = place_ == Place::kShape ? entry().shape : entry().offsets;
+    if (place_ == Place::kOffsets && numbers.size() == 2) {
+      refuse("data_offsets of more than two numbers");
+    }
+    numbers.push_back(value);
+    return true;
+  }
+
+  bool string(std::string& value) override {
+    if (place_ == Place::kMetadata) {
+      header_.metadata[key_] = value;
+    } else if (place_ == Place::kTensor && key_ == "dtype") {
+      entry().dtype = value;
+    } else {
+      refuse_value("the text '" + printable(value) + "'");
+    }
+    return true;
+  }
+
+  bool start_object(std::size_t /*elements*/) override {
+    if (place_ == Place::kStart) {
+      place_ = Place::kFile;
+    } else if (place_ == Place::kFile && key_ == kMetadataKey) {
+      place_ = Place::kMetadata;
+    } else if (place_ == Place::kFile) {
+      place_ = Place::kTensor;
+      members_.clear();
+      header_.entries.push_back({.name = key_, .dtype = {}, .shape = {}, .offsets = {}});
+    } else {
+      refuse_value("an object");
+    }
+    return true;
+  }
+
+  bool key(std::string& value) override {
+    std::unordered_set<std::string>& seen = place_ == Place::kFile ? names_ : members_;
+    if (place_ == Place::kMetadata && header_.metadata.contains(value)) {
+      refuse("metadata '" + printable(value) + "' twice");
+    }
+    if (place_ == Place::kTensor && value != "dtype" && value != "shape" && value != "data_offsets") {
+      refuse("unknown member '" + printable(value) + "'; known are dtype, shape, data_offsets");
+    }
+    if (place_ != Place::kMetadata && !seen.insert(value).second) {
+      refuse("'" + printable(value) + "' twice");
+    }
+    key_ = value;
+    return true;
+  }
+
+  bool end_object() override {
+    if (place_ == Place::kTensor && (members_.size() != 3 || entry().offsets.size() != 2)) {
+      refuse("a tensor has dtype, shape and two data_offsets; not all are there");
+    }
+    place_ = place_ == Place::kFile ? Place::kEnd : Place::kFile;
+    return true;
+  }
+
+  bool start_array(std::size_t /*elements*/) override {
+    if (place_ != Place::kTensor || key_ == "dtype") {
+      return refuse_value("an array");
+    }
+    place_ = key_ == "shape" ? Place::kShape : Place::kOffsets;
+    return true;
+  }
+
+  bool end_array() override {
+    place_ = Place::kTensor;
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& /*last_token*/,
+                   const nlohmann::json::exception& /*error*/) override {
+    refuse("not JSON at byte " + std::to_string(position) + " of it");
+  }
+
+  SafetensorsHeader take() { return std::move(header_); }
+
+ private:
+  enum class Place { kStart, kFile, kMetadata, kTensor, kShape, kOffsets, kEnd };
+
+  HeaderEntry& entry() { return header_.entries.back(); }
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    const bool in_tensor = place_ == Place::kTensor || place_ == Place::kShape || place_ == Place::kOffsets;
+    throw CheckError("safetensors",
+                     file_ + ": header: " +
+                         (in_tensor ? "tensor '" + printable(header_.entries.back().name) + "': " : std::string()) +
+                         what);
+  }
+
+  bool refuse_value(const std::string& value) const {
+    refuse(value + " where the format has none" + (key_.empty() ? "" : " ('" + printable(key_) + "')"));
+  }
+
+  std::string file_;
+  SafetensorsHeader header_;
+  Place place_ = Place::kStart;
+  std::string key_;                          ///< the last key read
+  std::unordered_set<std::string> names_;    ///< of tensors, and __metadata__
+  std::unordered_set<std::string> members_;  ///< of the tensor being read
+};
+
+}  // namespace
+
+SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& file) {
+  // The parser takes a NUL for the end of its input: what follows would go unread.
+  if (!json.starts_with('{') || json.find('\0') != std::string_view::npos) {
+    throw CheckError("safetensors", file + ": header: not one JSON object without NUL bytes");
+  }
+  HeaderReader reader(file);
+  nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
+  return reader.take();
+}
+
+}  // namespace samegrad

@@ -1,0 +1,102 @@
+#include <array>
+#include <map>
+#include <span>
+
+#include "samegrad/base/check.h"
+#include "samegrad/base/error.h"
+#include "samegrad/checkpoint/checkpoint.h"
+#include "samegrad/checkpoint/printable.h"
+#include "samegrad/checkpoint/staged_folder.h"
+#include "samegrad/checkpoint/strict_json.h"
+
+namespace samegrad {
+namespace {
+
+constexpr const char* kOptionsKey = "optimizer_options";
+
+/// `values` with `key` first. A value that `values` already has for it must be the same.
+Json with_member(const char* key, std::int64_t value, const Json& values) {
+  Json result = {{key, value}};
+  result.update(values);
+  SAMEGRAD_CHECK_OP(result[key], ==, value);
+  return result;
+}
+
+std::string json_file_text(const Json& value, int indentation) {
+  try {
+    return value.dump(indentation) + "\n";
+  } catch (const Json::type_error& error) {
+    throw RunError("checkpoint", std::string("what is to be saved is not UTF-8: ") + printable(error.what()));
+  }
+}
+
+/// A tensor file in pieces, so that the tensors are not copied.
+struct TensorFile {
+  std::string header;
+  std::vector<std::string_view> pieces;
+
+  TensorFile(const std::vector<TensorView>& tensors, const std::map<std::string, std::string>& metadata)
+      : header(safetensors_header(tensors, metadata)), pieces{header} {
+    for (const TensorView& tensor : tensors) {
+      pieces.emplace_back(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+    }
+  }
+  TensorFile(const TensorFile&) = delete;
+  TensorFile& operator=(const TensorFile&) = delete;
+};
+
+}  // namespace
+
+std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, std::int64_t update,
+                                      const CheckpointContent& content, ReplaceWay way) {
+  SAMEGRAD_CHECK_OP(update, >=, 0);
+  SAMEGRAD_CHECK_OP(content.state.value("run_id", Json()).is_string(), ==, true);
+  const TensorFile model(content.model, {});
+  const TensorFile optimizer(content.optimizer, {{kOptionsKey, content.optimizer_options.dump()}});
+  const std::string state = json_file_text(with_member("update", update, content.state), 2);
+  std::vector<std::string> ranks;
+  for (std::size_t i = 0; i < content.rank_files.size(); ++i) {
+    ranks.push_back(
+        json_file_text(with_member("virtual_rank", static_cast<std::int64_t>(i), content.rank_files[i]), -1));
+  }
+  Manifest manifest{.update = update,
+                    .run_id = content.state["run_id"].get<std::string>(),
+                    .facts = content.manifest_facts,
+                    .files = {}};
+
+  struct File {
+    std::string name;
+    std::vector<std::string_view> pieces;
+  };
+  std::vector<File> files = {{std::string(kModelFile), model.pieces},
+                             {std::string(kOptimizerFile), optimizer.pieces},
+                             {std::string(kStateFile), {state}}};
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    files.push_back({rank_file_name(i), {ranks[i]}});
+  }
+  std::size_t bytes_needed = 0;
+  for (const File& file : files) {
+    for (const std::string_view piece : file.pieces) {
+      bytes_needed += piece.size();
+    }
+  }
+
+  remove_leftovers(checkpoints);
+  StagedFolder folder(checkpoints, update, static_cast<std::int64_t>(bytes_needed));
+  for (const File& file : files) {
+    manifest.files.push_back(folder.write(file.name, file.pieces));
+  }
+  const std::string text = manifest_text(manifest);
+  folder.write(std::string(kManifestFile), std::array<std::string_view, 1>{text});
+  return folder.place(way);
+}
+
+Json read_optimizer_options(const SafetensorsFile& optimizer) {
+  const auto found = optimizer.metadata().find(kOptionsKey);
+  if (found == optimizer.metadata().end()) {
+    throw CheckError("checkpoint", std::string(kOptimizerFile) + ": its metadata has no " + kOptionsKey);
+  }
+  return parse_strict_json(found->second, std::string(kOptimizerFile) + ": " + kOptionsKey);
+}
+
+}  // namespace samegrad

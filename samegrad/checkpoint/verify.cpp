@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "samegrad/base/digest.h"
+#include "samegrad/base/error.h"
+#include "samegrad/checkpoint/checkpoint.h"
+#include "samegrad/checkpoint/printable.h"
+#include "samegrad/checkpoint/step_name.h"
+#include "samegrad/checkpoint/strict_json.h"
+
+namespace samegrad {
+namespace {
+
+constexpr std::string_view kStage = "checkpoint";
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& what) {
+  throw CheckError(kStage, path.string() + ": " + what);
+}
+
+/// Maps a file of the checkpoint. Symlinks are refused: they could point anywhere, and elsewhere tomorrow.
+MappedFile open_part(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::symlink_status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    refuse(path, "missing; the checkpoint is not complete");
+  }
+  if (!error && status.type() != std::filesystem::file_type::regular) {
+    refuse(path, "not a regular file");
+  }
+  return {path, kStage};
+}
+
+void refuse_unlisted(const std::filesystem::path& folder, const Manifest& manifest) {
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(folder, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool listed =
+        name == kManifestFile || std::any_of(manifest.files.begin(), manifest.files.end(),
+                                             [&](const ManifestFile& file) { return file.name == name; });
+    if (!listed) {
+      refuse(folder, "holds '" + printable(name) + "', which its manifest does not list");
+    }
+  }
+  if (error) {
+    throw InputError(kStage, folder.string() + ": cannot be read: " + error.message());
+  }
+}
+
+/// Maps a listed file and holds it against size and digest.
+MappedFile verified_part(const std::filesystem::path& folder, const ManifestFile& listed) {
+  const std::filesystem::path path = folder / listed.name;
+  MappedFile file = open_part(path);
+  if (std::cmp_not_equal(file.bytes().size(), listed.size)) {
+    refuse(path, std::to_string(file.bytes().size()) + " bytes; its manifest says " + std::to_string(listed.size));
+  }
+  if (const std::string digest = sha256_hex(file.bytes()); digest != listed.sha256) {
+    refuse(path, "damaged: SHA-256 " + digest + "; its manifest says " + listed.sha256);
+  }
+  return file;
+}
+
+/// A listed JSON file, which must hold `value` under `key`.
+Json verified_json(const std::filesystem::path& folder, const ManifestFile& listed, const char* key,
+                   const Json& value) {
+  const MappedFile file = verified_part(folder, listed);
+  const std::filesystem::path path = folder / listed.name;
+  Json json = parse_strict_json(file.bytes(), path.string());
+  if (!json.is_object() || json.value(key, Json()) != value) {
+    refuse(path, std::string(key) + " is not " + printable(value.dump()) + ", as the checkpoint has it elsewhere");
+  }
+  return json;
+}
+
+}  // namespace
+
+Manifest read_manifest(const std::filesystem::path& checkpoint) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(checkpoint, error)) {
+    throw InputError(kStage, checkpoint.string() + ": no such folder; give the path of a checkpoint, such as " +
+                                 "artifacts/checkpoints/step-0050");
+  }
+  const std::filesystem::path path = checkpoint / kManifestFile;
+  const MappedFile file = open_part(path);
+  return parse_manifest(file.bytes(), path.string());
+}
+
+Checkpoint verify_checkpoint(const std::filesystem::path& given) {
+  const std::filesystem::path path = given.has_filename() ? given : given.parent_path();  // "step-0050/" has a name too
+  Checkpoint checkpoint{.path = path, .update = 0, .manifest = read_manifest(path), .state = {}, .rank_files = {}};
+  const Manifest& manifest = checkpoint.manifest;
+  checkpoint.update = manifest.update;
+  const std::optional<std::int64_t> named = parse_step_folder_name(path.filename().string());
+  if (named && *named != manifest.update) {
+    refuse(path, "its manifest says update " + std::to_string(manifest.update) + ", its name another");
+  }
+  refuse_unlisted(path, manifest);
+
+  verified_part(path, manifest.files[0]);
+  verified_part(path, manifest.files[1]);
+  checkpoint.state = verified_json(path, manifest.files[2], "update", manifest.update);
+  if (checkpoint.state.value("run_id", Json()) != manifest.run_id) {
+    refuse(path / kStateFile, "run_id is not the manifest's");
+  }
+  for (std::size_t i = 0; i < manifest.virtual_ranks(); ++i) {
+    checkpoint.rank_files.push_back(verified_json(path, manifest.files[3 + i], "virtual_rank", i));
+  }
+  const SafetensorsFile model(path / kModelFile);
+  const SafetensorsFile optimizer(path / kOptimizerFile);
+  read_optimizer_options(optimizer);
+  return checkpoint;
+}
+
+}  // namespace samegrad
