@@ -1,0 +1,71 @@
+// A comparison as JSON and back: report.json keeps it, and the figures are drawn from there.
+#include <limits>
+
+#include "samegrad/report/compare.h"
+
+namespace samegrad {
+namespace {
+
+double number_or_nan(const Json& json) {
+  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+
+Json component_to_json(const ComponentError& component) {
+  return {{"parameter", component.parameter}, {"index", component.index}, {"value", component.value},
+          {"reference", component.reference}, {"error", component.error}, {"allowed", component.allowed}};
+}
+
+ComponentError component_from_json(const Json& json) {
+  return {json.at("parameter").get<std::string>(), json.at("index").get<std::int64_t>(),
+          number_or_nan(json.at("value")),         number_or_nan(json.at("reference")),
+          number_or_nan(json.at("error")),         number_or_nan(json.at("allowed"))};
+}
+
+}  // namespace
+
+Json comparison_to_json(const Comparison& comparison) {
+  Json parameters = Json::array();
+  for (const ParameterComparison& parameter : comparison.parameters) {
+    parameters.push_back({{"name", parameter.name},
+                          {"shape", parameter.shape},
+                          {"elements", parameter.elements},
+                          {"outside", parameter.outside},
+                          {"different", parameter.different},
+                          {"largest_reference", parameter.largest_reference},
+                          {"worst", component_to_json(parameter.worst)}});
+  }
+  return {{"within_tolerance", comparison.within_tolerance()},
+          {"identical", comparison.identical()},
+          {"atol", comparison.tolerance.absolute},
+          {"rtol", comparison.tolerance.relative},
+          {"elements", comparison.elements},
+          {"outside", comparison.outside},
+          {"different", comparison.different},
+          {"worst", component_to_json(comparison.worst)},
+          {"problems", comparison.problems},
+          {"parameters", std::move(parameters)}};
+}
+
+Comparison comparison_from_json(const Json& json) {
+  Comparison result;
+  result.tolerance = {json.at("atol").get<double>(), json.at("rtol").get<double>()};
+  result.elements = json.at("elements").get<std::int64_t>();
+  result.outside = json.at("outside").get<std::int64_t>();
+  result.different = json.at("different").get<std::int64_t>();
+  result.worst = component_from_json(json.at("worst"));
+  result.problems = json.at("problems").get<std::vector<std::string>>();
+  for (const Json& entry : json.at("parameters")) {
+    ParameterComparison parameter;
+    parameter.name = entry.at("name").get<std::string>();
+    parameter.shape = entry.at("shape").get<std::vector<std::int64_t>>();
+    parameter.elements = entry.at("elements").get<std::int64_t>();
+    parameter.outside = entry.at("outside").get<std::int64_t>();
+    parameter.different = entry.at("different").get<std::int64_t>();
+    parameter.largest_reference = number_or_nan(entry.at("largest_reference"));
+    parameter.worst = component_from_json(entry.at("worst"));
+    result.parameters.push_back(std::move(parameter));
+  }
+  return result;
+}
+
+}  // namespace samegrad

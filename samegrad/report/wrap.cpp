@@ -1,0 +1,52 @@
+#include "samegrad/report/wrap.h"
+
+#include <algorithm>
+
+namespace samegrad {
+namespace {
+
+struct Line {
+  std::string text;
+  std::int64_t cells = 0;
+};
+
+// Appends one word; starts new lines where it does not fit.
+void add_word(std::vector<Line>& lines, std::string_view word, std::int64_t most) {
+  const std::int64_t cells = display_width(word);
+  const std::int64_t blank = lines.back().cells == 0 ? 0 : 1;
+  if (lines.back().cells + blank + cells <= most) {
+    lines.back().text.append(static_cast<std::size_t>(blank), ' ');
+    lines.back().cells += blank;
+  } else if (lines.back().cells != 0) {
+    lines.emplace_back();
+  }
+  for (const DisplayCharacter& character : display_characters(word)) {
+    if (lines.back().cells + character.cells > most) lines.emplace_back();
+    lines.back().text += character.bytes;
+    lines.back().cells += character.cells;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> wrap(std::string_view text, std::int64_t cells) {
+  const std::int64_t most = std::max<std::int64_t>(cells, 2);  // a wide character must fit
+  std::vector<Line> lines(1);
+  // A text that fits is kept as it is, with its runs of blanks.
+  if (display_width(text) <= most && text.find('\n') == std::string_view::npos) {
+    for (const DisplayCharacter& character : display_characters(text)) lines.back().text += character.bytes;
+    return {lines.back().text};
+  }
+  while (!text.empty()) {
+    const std::size_t end = text.find_first_of(" \n");
+    if (end != 0) add_word(lines, text.substr(0, end), most);
+    if (end == std::string_view::npos) break;
+    if (text[end] == '\n') lines.emplace_back();
+    text.remove_prefix(end + 1);
+  }
+  std::vector<std::string> result;
+  for (Line& line : lines) result.push_back(std::move(line.text));
+  return result;
+}
+
+}  // namespace samegrad
