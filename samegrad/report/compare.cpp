@@ -51,12 +51,11 @@ std::string mismatch(const TensorView& value, const TensorView& reference) {
   const std::size_t reference_width = width_of(reference.type);
   if (value_width == 0 || reference_width == 0) return reference.name + ": only float32 and float64 are compared";
   if (value.shape != reference.shape) {
-    return reference.name + ": shape " + shape_text(value.shape) + ", the reference has " +
-           shape_text(reference.shape);
+    return reference.name + ": shape " + shape_text(value.shape) + ", the reference has " + shape_text(reference.shape);
   }
   if (value.bytes.size() / value_width != reference.bytes.size() / reference_width) {
-    return reference.name + ": " + std::to_string(value.bytes.size() / value_width) +
-           " elements, the reference has " + std::to_string(reference.bytes.size() / reference_width);
+    return reference.name + ": " + std::to_string(value.bytes.size() / value_width) + " elements, the reference has " +
+           std::to_string(reference.bytes.size() / reference_width);
   }
   return "";
 }

@@ -1,0 +1,151 @@
+#include "samegrad/report/run_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "samegrad/report/number_text.h"
+
+namespace samegrad {
+namespace {
+
+constexpr const char* kNotDone = "not done";
+
+std::string tolerance_text(const Tolerance& tolerance) {
+  return shortest(tolerance.absolute) + " + " + shortest(tolerance.relative) + " x |reference|";
+}
+
+std::string component_name(const ComponentError& component) {
+  return component.parameter + "[" + std::to_string(component.index) + "]";
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  if (!comparison.problems.empty()) {
+    const std::size_t others = comparison.problems.size() - 1;
+    return comparison.problems.front() + (others == 0 ? "" : " (and " + std::to_string(others) + " more)");
+  }
+  if (comparison.elements == 0) return "nothing was compared";
+  return grouped(comparison.outside) + " of " + grouped(comparison.elements) + " outside, largest error " +
+         scientific(comparison.worst.error, 3) + " in " + component_name(comparison.worst);
+}
+
+CheckResult parameters_check(const RunReportInput& input) {
+  const std::int64_t expected = input.expected_parameters.value_or(input.parameters);
+  return {"model parameters", grouped(expected), grouped(input.parameters),
+          input.parameters == expected && input.parameters > 0};
+}
+
+CheckResult gradient_check(const Comparison& comparison, std::int64_t parameters) {
+  return {"gradient against one process",
+          "all " + grouped(parameters) + " within " + tolerance_text(comparison.tolerance), comparison_text(comparison),
+          comparison.within_tolerance() && comparison.elements == parameters};
+}
+
+CheckResult control_check(const ControlFacts& control) {
+  const Comparison& comparison = control.against_reference;
+  const bool rejected_by_value =
+      comparison.problems.empty() && comparison.outside > 0 && std::isfinite(comparison.worst.error);
+  return {"control: " + control.name, "rejected (some component outside)", comparison_text(comparison),
+          rejected_by_value};
+}
+
+CheckResult final_parameters_check(const ResumeFacts& resume) {
+  const Comparison& comparison = resume.final_parameters;
+  std::string measured = comparison_text(comparison);
+  if (comparison.problems.empty() && comparison.elements > 0) {
+    measured = "difference " + scientific(comparison.worst.error, 3) + ", " + grouped(comparison.different) + " of " +
+               grouped(comparison.elements) + " differ in any bit";
+  }
+  return {"resumed against continuous, update " + std::to_string(resume.last_update), "difference 0, every bit equal",
+          std::move(measured), comparison.identical()};
+}
+
+CheckResult every_update_check(const ResumeFacts& resume) {
+  const std::int64_t expected = resume.last_update - resume.stopped_at;
+  const std::string measured = resume.first_differing_update.has_value()
+                                   ? "first differs at update " + std::to_string(*resume.first_differing_update)
+                                   : grouped(resume.updates_compared) + " updates compared, none differs";
+  return {
+      "resumed against continuous, on the way",
+      "equal hashes at updates " + std::to_string(resume.stopped_at + 1) + " to " + std::to_string(resume.last_update),
+      measured, !resume.first_differing_update.has_value() && resume.updates_compared == expected && expected > 0};
+}
+
+double margin(const EvaluationFacts& set) {
+  return static_cast<double>(set.correct - set.majority_correct) / static_cast<double>(set.loss.count);
+}
+
+CheckResult loss_check(const EvaluationFacts& set) {
+  const double loss = set.loss.mean();
+  return {set.name + " loss per token", "finite, over at least one token",
+          shortest(set.loss.sum) + " / " + grouped(set.loss.count) + " = " + fixed(loss, 5), std::isfinite(loss)};
+}
+
+CheckResult margin_check(const EvaluationFacts& set) {
+  const double measured = margin(set);
+  return {set.name + " accuracy above majority class", "at least " + fixed(100.0 * *set.least_margin, 0) + " points",
+          fixed(100.0 * measured, 2) + " points", measured >= *set.least_margin};
+}
+
+CheckResult unigram_check(const EvaluationFacts& set) {
+  const double loss = set.loss.mean();
+  return {set.name + " bits per byte", "below a byte-unigram model's " + fixed(*set.unigram_loss / std::log(2.0), 4),
+          fixed(loss / std::log(2.0), 4), loss < *set.unigram_loss};
+}
+
+CheckResult zero_window_check(const ZeroWindowFacts& zero) {
+  std::string measured = std::to_string(zero.ranks_refused) + " of " + std::to_string(zero.ranks) + " ranks refused";
+  measured += zero.parameters_untouched ? ", parameters untouched" : ", PARAMETERS CHANGED";
+  measured += zero.nothing_written ? ", nothing written" : ", FILES WRITTEN";
+  return {"window without supervised tokens", "refused by all ranks with one message, nothing moves",
+          std::move(measured),
+          zero.ranks > 0 && zero.ranks_refused == zero.ranks && zero.parameters_untouched && zero.nothing_written};
+}
+
+bool has_evaluation(const RunReportInput& input, const char* name) {
+  return std::any_of(input.evaluations.begin(), input.evaluations.end(),
+                     [name](const EvaluationFacts& set) { return set.name == name; });
+}
+
+// What a lesson must contain and does not: silence is no success.
+void add_missing(std::vector<CheckResult>& checks, const RunReportInput& input) {
+  const auto missing = [&checks](const char* name, const char* todo) {
+    checks.push_back({name, std::string("done: ") + todo, kNotDone, false});
+  };
+  if (!input.gradient) missing("gradient against one process", "samegrad reference, then samegrad evaluate");
+  if (input.controls.empty()) missing("control: mean of means", "samegrad evaluate");
+  if (!input.resume) {
+    missing("resumed against continuous", "samegrad train; train --continuous; train --resume latest");
+  }
+  for (const char* name : {"validation", "test"}) {
+    if (!has_evaluation(input, name)) missing(name, "samegrad evaluate");
+  }
+  if (!input.zero_window) missing("window without supervised tokens", "samegrad evaluate");
+}
+
+}  // namespace
+
+bool RunReport::holds() const {
+  return !checks.empty() && std::all_of(checks.begin(), checks.end(), [](const CheckResult& c) { return c.holds; });
+}
+
+ExitCode RunReport::exit_code() const { return holds() ? ExitCode::kDone : ExitCode::kCheckFailed; }
+
+RunReport judge_run(RunReportInput input) {
+  std::vector<CheckResult> checks{parameters_check(input)};
+  if (input.gradient) checks.push_back(gradient_check(*input.gradient, input.parameters));
+  for (const ControlFacts& control : input.controls) checks.push_back(control_check(control));
+  if (input.resume) {
+    checks.push_back(final_parameters_check(*input.resume));
+    checks.push_back(every_update_check(*input.resume));
+  }
+  for (const EvaluationFacts& set : input.evaluations) {
+    checks.push_back(loss_check(set));
+    if (set.least_margin) checks.push_back(margin_check(set));
+    if (set.unigram_loss) checks.push_back(unigram_check(set));
+  }
+  if (input.zero_window) checks.push_back(zero_window_check(*input.zero_window));
+  if (input.task == "lesson") add_missing(checks, input);
+  return {std::move(input), std::move(checks)};
+}
+
+}  // namespace samegrad

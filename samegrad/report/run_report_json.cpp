@@ -1,0 +1,74 @@
+#include <cmath>
+
+#include "samegrad/report/run_report.h"
+
+namespace samegrad {
+namespace {
+
+Json evaluation_to_json(const EvaluationFacts& set) {
+  const auto tokens = static_cast<double>(set.loss.count);
+  Json json{{"loss", set.loss.mean()},
+            {"loss_sum", set.loss.sum},
+            {"tokens", set.loss.count},
+            {"sequences", set.sequences},
+            {"perplexity", std::exp(set.loss.mean())},
+            {"correct", set.correct},
+            {"accuracy", static_cast<double>(set.correct) / tokens},
+            {"majority_correct", set.majority_correct},
+            {"majority_accuracy", static_cast<double>(set.majority_correct) / tokens}};
+  if (set.unigram_loss) {
+    json["bits_per_byte"] = set.loss.mean() / std::log(2.0);
+    json["unigram_bits_per_byte"] = *set.unigram_loss / std::log(2.0);
+  }
+  return json;
+}
+
+Json resume_to_json(const ResumeFacts& resume) {
+  return {
+      {"stopped_at", resume.stopped_at},
+      {"last_update", resume.last_update},
+      {"updates_compared", resume.updates_compared},
+      {"first_differing_update", resume.first_differing_update ? Json(*resume.first_differing_update) : Json(nullptr)},
+      {"final_parameters", comparison_to_json(resume.final_parameters)}};
+}
+
+Json zero_window_to_json(const ZeroWindowFacts& zero) {
+  return {{"ranks", zero.ranks},
+          {"ranks_refused", zero.ranks_refused},
+          {"message", zero.message},
+          {"parameters_untouched", zero.parameters_untouched},
+          {"nothing_written", zero.nothing_written}};
+}
+
+}  // namespace
+
+Json run_report_to_json(const RunReport& report) {
+  const RunReportInput& input = report.input;
+  Json checks = Json::array();
+  for (const CheckResult& check : report.checks) {
+    checks.push_back(
+        {{"name", check.name}, {"expected", check.expected}, {"measured", check.measured}, {"holds", check.holds}});
+  }
+  Json controls = Json::object();
+  for (const ControlFacts& control : input.controls) {
+    controls[control.name] = comparison_to_json(control.against_reference);
+  }
+  Json evaluation = Json::object();
+  for (const EvaluationFacts& set : input.evaluations) evaluation[set.name] = evaluation_to_json(set);
+  return {{"format", "samegrad-report-1"},
+          {"run_id", input.run_id},
+          {"task", input.task},
+          {"holds", report.holds()},
+          {"checks", std::move(checks)},
+          {"parameters", input.parameters},
+          {"gradient",
+           {{"right", input.gradient ? comparison_to_json(*input.gradient) : Json(nullptr)},
+            {"controls", std::move(controls)}}},
+          {"resume", input.resume ? resume_to_json(*input.resume) : Json(nullptr)},
+          {"evaluation", std::move(evaluation)},
+          {"zero_window", input.zero_window ? zero_window_to_json(*input.zero_window) : Json(nullptr)},
+          {"files", input.files},
+          {"figures", input.figures}};
+}
+
+}  // namespace samegrad
