@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "samegrad/comm/communicator.h"
 #include "samegrad/plan/atom_tree.h"
@@ -25,7 +24,10 @@ struct ExchangeVolume {
 
 /// Combines `mine` (this rank's maximal subtrees, left to right) with the other ranks': rank r owns shard r of the flat
 /// gradient, receives all subtrees for it, finishes T(0, atoms), divides by `divisor` (objective/scale.h), and the
-/// shards are gathered into `result` [elements] on every rank. `ranges` is rank_ranges(atoms, comm.size()). Collective.
+/// shards are gathered into `result` [elements] on every rank. `ranges` is rank_ranges(atoms, comm.size()). Every rank
+/// sends as many subtrees as the rank with the most, m, has: (m + 1) / 2 of the bytes of a ring all-reduce. A subtree
+/// of +0 is added like any other, for x + 0 turns -0 into +0. Which of two NaNs that meet survives is not promised.
+/// Temporary memory: a few MiB. Collective.
 ExchangeVolume reduce_canonically(Communicator& comm, std::span<const AtomRange> ranges,
                                   std::span<const SubtreeGradient> mine, std::span<float> result, double divisor,
                                   const CallLabel& label);

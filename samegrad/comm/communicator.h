@@ -1,5 +1,6 @@
 // What samegrad needs from a transport between ranks. Torch-free: bytes only. All messages have fixed sizes on which
-// all ranks agree. Every call is Collective: every rank calls it, in the same order, with the same sizes and label.
+// all ranks agree. Unless said otherwise every call is Collective: every rank calls it, in the same order, with the
+// same sizes and label. After a call has thrown, the communicator is broken: later calls throw the same error at once.
 #pragma once
 
 #include <chrono>
@@ -27,8 +28,8 @@ class Communicator {
   virtual std::string_view backend() const = 0;
 
   /// `send` and `recv` hold size() blocks of equal size; block p of `send` goes to rank p, block p of `recv` comes from
-  /// rank p. Throws PeerError naming rank, update and name when a peer is dead, stopped or late; RunError when ranks
-  /// called different things.
+  /// rank p; they do not overlap. Throws PeerError naming rank, update and name when a peer is dead, stopped or late;
+  /// RunError when ranks called different things.
   virtual void all_to_all(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& label) = 0;
 
   /// `recv` = every rank's `send`, in rank order (size() x send.size() bytes). Errors as all_to_all.
@@ -39,6 +40,10 @@ class Communicator {
 
   /// Returns when every rank has called it. Errors as all_to_all.
   virtual void barrier(const CallLabel& label) = 0;
+
+  /// This rank takes part no more, because of `reason` (its failure line): peers that wait for it, now or later, throw
+  /// a PeerError with it. Without it, a destroyed communicator counts as having left for an unknown reason. Local.
+  virtual void leave(std::string_view reason) = 0;
 };
 
 }  // namespace samegrad

@@ -1,0 +1,123 @@
+#include "samegrad/comm/agreement.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "samegrad/base/check.h"
+#include "samegrad/base/error.h"
+
+namespace samegrad {
+namespace {
+
+constexpr std::string_view kStage = "agreement";
+
+template <std::size_t kSize>
+std::string text_of(const std::array<char, kSize>& chars) {
+  return {chars.data(), std::find(chars.begin(), chars.end(), '\0')};
+}
+
+WindowDecision refuse(std::string message) {
+  WindowDecision decision;
+  decision.action = WindowAction::kRefuse;
+  decision.message = std::move(message);
+  return decision;
+}
+
+std::string differ(std::string_view what, const std::string& of_rank_0, std::size_t rank, const std::string& other) {
+  return "[" + std::string(kStage) + "] ranks differ in " + std::string(what) + ": rank 0 has " + of_rank_0 +
+         ", rank " + std::to_string(rank) + " has " + other + "; start all ranks with the same configuration and data";
+}
+
+/// The line of the lowest failed rank, or "".
+std::string failure_of(std::span<const AgreementRecord> records) {
+  for (std::size_t rank = 0; rank < records.size(); ++rank) {
+    if (records[rank].failed != 0) {
+      const std::string message = text_of(records[rank].message);
+      return message.empty() ? "[agreement] rank " + std::to_string(rank) + " failed without a message" : message;
+    }
+  }
+  return "";
+}
+
+/// What the first record that differs from rank 0's differs in, or "".
+std::string difference_of(std::span<const AgreementRecord> records) {
+  const AgreementRecord& first = records.front();
+  for (std::size_t rank = 1; rank < records.size(); ++rank) {
+    const AgreementRecord& other = records[rank];
+    if (other.update != first.update) {
+      return differ("the update", std::to_string(first.update), rank, std::to_string(other.update));
+    }
+    if (other.digest != first.digest) {
+      return differ("the digest of plan and configuration", text_of(first.digest), rank, text_of(other.digest));
+    }
+    if (other.atoms_in_window != first.atoms_in_window) {
+      return differ("the atoms of a window", std::to_string(first.atoms_in_window), rank,
+                    std::to_string(other.atoms_in_window));
+    }
+  }
+  return "";
+}
+
+/// The sum of the counts; negative where a count is negative or the sum is too large.
+std::int64_t total_units(std::span<const AgreementRecord> records) {
+  std::int64_t total = 0;
+  for (const AgreementRecord& record : records) {
+    const std::int64_t units = record.supervised_units;
+    if (units < 0 || units > std::numeric_limits<std::int64_t>::max() - total) {
+      return -1;
+    }
+    total += units;
+  }
+  return total;
+}
+
+std::string window_name(const AgreementRecord& record) {
+  return "[agreement] window of update " + std::to_string(record.update);
+}
+
+}  // namespace
+
+WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWindowPolicy policy) {
+  SAMEGRAD_CHECK_OP(records.size(), >, 0U);
+  if (std::string failure = failure_of(records); !failure.empty()) {
+    return refuse(std::move(failure));
+  }
+  if (std::string difference = difference_of(records); !difference.empty()) {
+    return refuse(std::move(difference));
+  }
+  WindowDecision decision;
+  if (std::ranges::any_of(records, [](const AgreementRecord& record) { return record.stop_asked != 0; })) {
+    decision.action = WindowAction::kStop;
+    return decision;
+  }
+  const AgreementRecord& first = records.front();
+  decision.global_units = total_units(records);
+  if (decision.global_units < 0) {
+    return refuse(window_name(first) + ": the number of supervised units is negative or above 2^63 - 1");
+  }
+  if (decision.global_units > 0) {
+    return decision;
+  }
+  if (policy == EmptyWindowPolicy::kSkip) {
+    decision.action = WindowAction::kSkip;
+    return decision;
+  }
+  decision = refuse(window_name(first) +
+                    ": 0 supervised units in all ranks, at least 1 is needed; look whether every label is masked, or "
+                    "pass over such windows with objective.empty_window: skip");
+  decision.refused_for_zero_units = true;
+  return decision;
+}
+
+std::vector<AgreementRecord> exchange_records(Communicator& comm, const AgreementRecord& mine,
+                                              std::chrono::milliseconds timeout) {
+  static_assert(std::is_trivially_copyable_v<AgreementRecord>);
+  std::vector<AgreementRecord> records(static_cast<std::size_t>(comm.size()));
+  comm.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(records)),
+                  {"agreement", mine.update, timeout});
+  return records;
+}
+
+}  // namespace samegrad

@@ -1,0 +1,40 @@
+// A small plain value in shared memory that one rank writes and others may read at any time.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace samegrad {
+
+/// Word-wise atomic, so that a reader who comes too early is no data race; whoever needs the words of one store()
+/// together orders them by another variable (release after store(), acquire before load()).
+template <typename T>
+class SharedWords {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(std::uint64_t) == 0);
+  static constexpr std::size_t kWords = sizeof(T) / sizeof(std::uint64_t);
+
+ public:
+  void store(const T& value) {
+    const auto plain = std::bit_cast<std::array<std::uint64_t, kWords>>(value);
+    for (std::size_t i = 0; i < kWords; ++i) {
+      words_[i].store(plain[i], std::memory_order_relaxed);
+    }
+  }
+
+  T load() const {
+    std::array<std::uint64_t, kWords> plain;
+    for (std::size_t i = 0; i < kWords; ++i) {
+      plain[i] = words_[i].load(std::memory_order_relaxed);
+    }
+    return std::bit_cast<T>(plain);
+  }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, kWords> words_;
+};
+
+}  // namespace samegrad

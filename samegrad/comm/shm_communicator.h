@@ -1,0 +1,68 @@
+// Ranks that share memory: processes of one host, or threads of one process (comm/thread_communicator.h).
+//
+// A message travels in chunks, whose number follows from sizes that all ranks know. For chunk k a rank writes its part
+// into slot k % 2 of its outbox, publishes it by counting up its futex, waits until all have published chunk k, and
+// reads the others' slots. A rank publishes chunk k + 1 only after it has read chunk k, so whoever has seen all chunks
+// k + 1 may overwrite the slot of chunk k: two slots make one wait per chunk enough.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "samegrad/comm/communicator.h"
+#include "samegrad/comm/process_watch.h"
+#include "samegrad/comm/shm_messages.h"
+#include "samegrad/comm/shm_region.h"
+
+namespace samegrad {
+
+class ShmCommunicator final : public Communicator {
+ public:
+  /// Joins as `rank`. Throws InputError where that rank has joined already. Does not wait for the others. Local.
+  ShmCommunicator(std::shared_ptr<ShmRegion> region, int rank);
+  /// Leaves: in good order, or as failed where it is destroyed by an exception.
+  ~ShmCommunicator() override;
+  ShmCommunicator(const ShmCommunicator&) = delete;
+  ShmCommunicator& operator=(const ShmCommunicator&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return region_->world_size(); }
+  std::string_view backend() const override { return "shm"; }
+  void all_to_all(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& label) override;
+  void all_gather(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& label) override;
+  void broadcast(std::span<std::byte> data, int root, const CallLabel& label) override;
+  void barrier(const CallLabel& label) override;
+  void leave(std::string_view reason) override;
+
+ private:
+  struct Plan;  // one call, cut into chunks
+
+  void run(const Plan& plan, const CallLabel& label);
+  void publish(const ShmCall& call);
+  void wait_for_all(const CallLabel& label);
+  bool arrived(int peer) const;
+  int first_missing() const;
+  void throw_if_peer_is_gone(int peer, const CallLabel& label);
+  bool process_ended(int peer);
+  void throw_late(const CallLabel& label) const;
+  MissingPeer missing_peer(int peer) const;
+  void throw_if_calls_differ() const;
+  void end_as(ShmRankState state, std::string_view reason);
+
+  std::shared_ptr<ShmRegion> region_;
+  int rank_;
+  std::uint32_t published_ = 0;                       // chunks, as in this rank's record
+  std::vector<std::optional<ProcessWatch>> watches_;  // by rank; opened once the peer has joined
+  int spins_;
+  int exceptions_at_start_;
+  std::exception_ptr broken_;  // what an earlier call threw
+  std::string broken_reason_;
+  bool ended_ = false;
+};
+
+}  // namespace samegrad

@@ -1,0 +1,142 @@
+#include "samegrad/comm/shm_region.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "samegrad/base/check.h"
+#include "samegrad/base/error.h"
+#include "samegrad/comm/environment.h"
+
+namespace samegrad {
+namespace {
+
+constexpr std::string_view kStage = "comm";
+constexpr std::uint64_t kMagic = 0x3130444152474D53;  // "SMGRAD01": the layout's version is part of it
+constexpr std::size_t kPage = 4096;
+
+struct RegionHeader {
+  std::uint64_t magic;
+  std::uint64_t world_size;
+  std::uint64_t slot_bytes;
+};
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+std::size_t outbox_offset(int world_size) {
+  return kPage + round_up(static_cast<std::size_t>(world_size) * sizeof(ShmRankRecord), kPage);
+}
+
+std::size_t region_bytes(int world_size, std::size_t slot_bytes) {
+  return outbox_offset(world_size) + static_cast<std::size_t>(world_size) * 2 * slot_bytes;
+}
+
+std::string reason() { return std::strerror(errno); }
+
+/// Closes the descriptor unless released.
+class OwnedFd {
+ public:
+  explicit OwnedFd(int fd) : fd_(fd) {}
+  ~OwnedFd() {
+    if (fd_ >= 0) {
+      close(fd_);
+    }
+  }
+  OwnedFd(const OwnedFd&) = delete;
+  OwnedFd& operator=(const OwnedFd&) = delete;
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+[[noreturn]] void refuse_fd(int fd, const std::string& what) {
+  throw InputError(kStage, std::string(kSharedMemoryVariable) + "=" + std::to_string(fd) + ": " + what +
+                               "; it must be the descriptor that the launcher of this run made, so start processes "
+                               "with `samegrad train --nproc N`");
+}
+
+}  // namespace
+
+int create_region_file(int world_size, std::size_t slot_bytes) {
+  const std::size_t bytes = region_bytes(world_size, slot_bytes);
+  const std::string what =
+      "shared memory for " + std::to_string(world_size) + " processes (" + std::to_string(bytes) + " bytes): ";
+  OwnedFd fd(memfd_create("samegrad", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (fd.get() < 0) {
+    throw RunError(kStage, what + "memfd_create: " + reason());
+  }
+  const RegionHeader header{kMagic, static_cast<std::uint64_t>(world_size), slot_bytes};
+  if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
+      pwrite(fd.get(), &header, sizeof(header), 0) != static_cast<ssize_t>(sizeof(header)) ||
+      fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    throw RunError(kStage, what + reason());
+  }
+  return fd.release();
+}
+
+ShmRegion ShmRegion::adopt_file(int fd, int world_size) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) {
+    refuse_fd(fd, reason());
+  }
+  RegionHeader header{};
+  if (!S_ISREG(status.st_mode) || pread(fd, &header, sizeof(header), 0) != static_cast<ssize_t>(sizeof(header)) ||
+      header.magic != kMagic) {
+    refuse_fd(fd, "not the shared memory of this version of samegrad");
+  }
+  if (header.world_size != static_cast<std::uint64_t>(world_size)) {
+    refuse_fd(fd, "made for " + std::to_string(header.world_size) + " processes, but " + kWorldSizeVariable + " is " +
+                      std::to_string(world_size));
+  }
+  const std::size_t bytes = region_bytes(world_size, header.slot_bytes);
+  if (header.slot_bytes % 64 != 0 || static_cast<std::size_t>(status.st_size) != bytes) {
+    refuse_fd(fd, "damaged: " + std::to_string(status.st_size) + " bytes instead of " + std::to_string(bytes));
+  }
+  void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED) {
+    throw RunError(kStage, "mapping " + std::to_string(bytes) + " bytes of shared memory: " + reason());
+  }
+  close(fd);
+  return {static_cast<std::byte*>(base), bytes, world_size, header.slot_bytes};
+}
+
+ShmRegion ShmRegion::for_threads(int world_size, std::size_t slot_bytes) {
+  SAMEGRAD_CHECK_OP(slot_bytes % 64, ==, 0U);
+  const std::size_t bytes = region_bytes(world_size, slot_bytes);
+  void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) {
+    throw RunError(kStage, "mapping " + std::to_string(bytes) + " bytes of shared memory: " + reason());
+  }
+  return {static_cast<std::byte*>(base), bytes, world_size, slot_bytes};
+}
+
+ShmRegion::ShmRegion(std::byte* base, std::size_t bytes, int world_size, std::size_t slot_bytes)
+    : base_(base), bytes_(bytes), world_size_(world_size), slot_bytes_(slot_bytes) {}
+
+ShmRegion::ShmRegion(ShmRegion&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)),
+      bytes_(other.bytes_),
+      world_size_(other.world_size_),
+      slot_bytes_(other.slot_bytes_) {}
+
+ShmRegion::~ShmRegion() {
+  if (base_ != nullptr) {
+    munmap(base_, bytes_);
+  }
+}
+
+ShmRankRecord& ShmRegion::record(int rank) const { return reinterpret_cast<ShmRankRecord*>(base_ + kPage)[rank]; }
+
+std::byte* ShmRegion::outbox(int rank, std::uint32_t slot) const {
+  return base_ + outbox_offset(world_size_) + (static_cast<std::size_t>(rank) * 2 + slot) * slot_bytes_;
+}
+
+}  // namespace samegrad
