@@ -22,8 +22,9 @@ Json read_json_file(const std::filesystem::path& path, std::string_view stage) {
                                 std::to_string(kLargestFile));
   }
   // Freeing a value recurses, so a file must not choose how deep.
-  const auto check_depth = [&](int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
-    if (depth > kDeepestNesting) {
+  const auto check_depth = [&](int depth, Json::parse_event_t event, Json& /*parsed*/) {
+    const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+    if (opens && depth >= kDeepestNesting) {
       throw InputError(stage, path.string() + ": nested deeper than " + std::to_string(kDeepestNesting));
     }
     return true;

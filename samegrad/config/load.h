@@ -10,9 +10,13 @@
 
 namespace samegrad {
 
-/// Reads `path` (empty: defaults only), applies `overrides` ("section.key=value", in order; a Hugging Face alias is
-/// accepted as key), validates. Throws InputError naming key, value, what is allowed and, for an unknown key, the
-/// nearest known one. Local.
+/// The lesson: what configs/minimum.yaml says, and what runs without a config file. Local.
+RunConfig lesson_config();
+
+/// Reads `path` (empty: lesson_config()) over the defaults of RunConfig, applies `overrides` ("section.key=value", in
+/// order; a Hugging Face alias is accepted as key), validates. Of `plan.updates` and `plan.epochs` the one that was
+/// said last counts. Throws InputError naming key, value, what is allowed and, for an unknown key, the nearest known
+/// one. Local.
 RunConfig load_config(const std::filesystem::path& path, std::span<const std::string> overrides);
 
 /// Throws InputError for a value or combination that is not allowed. Local.
@@ -24,8 +28,8 @@ Json config_to_json(const RunConfig& config);
 /// The inverse of config_to_json; unknown or missing keys throw InputError. Local.
 RunConfig config_from_json(const Json& json);
 
-/// SHA-256 over the sections that decide bits (all but `run`, `logging`, `checkpoint`, `evaluation`, plan.stop_at).
-/// Local.
+/// SHA-256 over the fields that decide bits: all but `run`, `logging`, `checkpoint`, `evaluation`, plan.stop_at, and
+/// the two paths of `data` (the files' contents are in the data lock). Local.
 std::string config_digest(const RunConfig& config);
 
 }  // namespace samegrad

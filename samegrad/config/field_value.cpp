@@ -1,0 +1,128 @@
+#include "samegrad/config/field_value.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "samegrad/base/error.h"
+
+namespace samegrad {
+namespace {
+
+[[noreturn]] void refuse(const Field& field, const std::string& where, std::string_view shown,
+                         std::string_view reason) {
+  throw InputError("config", (where.empty() ? "" : where + ": ") + field.key + ": " + std::string(shown) +
+                                 std::string(reason) + "; allowed: " + allowed_values(field));
+}
+
+template <typename Number>
+bool parse_whole(std::string_view text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool parse_boolean(std::string_view text, bool& value) {
+  value = text == "true" || text == "True" || text == "TRUE";
+  return value || text == "false" || text == "False" || text == "FALSE";
+}
+
+/// Why a value is outside the limits: empty when it is inside.
+struct LimitCheck {
+  const FieldLimits& limits;
+
+  std::string operator()(const std::int64_t* value) const {
+    const auto* const range = std::get_if<IntegerLimits>(&limits);
+    return range == nullptr || (*value >= range->least && *value <= range->most) ? "" : " is out of range";
+  }
+  std::string operator()(const double* value) const {
+    if (!std::isfinite(*value)) {
+      return " is not finite";
+    }
+    const auto* const range = std::get_if<NumberLimits>(&limits);
+    const bool inside =
+        range == nullptr || ((*value > range->least || (*value == range->least && !range->open_below)) &&
+                             (*value < range->most || (*value == range->most && !range->open_above)));
+    return inside ? "" : " is out of range";
+  }
+  std::string operator()(const bool* /*value*/) const { return ""; }
+  std::string operator()(const std::string* value) const {
+    const auto* const choices = std::get_if<ChoiceLimits>(&limits);
+    if (choices == nullptr ||
+        std::find(choices->values.begin(), choices->values.end(), *value) != choices->values.end()) {
+      return "";
+    }
+    const auto refused = choices->refused.find(*value);
+    return refused == choices->refused.end() ? " is unknown" : " is " + refused->second;
+  }
+};
+
+std::string shown_text(std::string_view text) {
+  constexpr std::size_t kLongestShown = 80;
+  return "'" + std::string(text.substr(0, kLongestShown)) + (text.size() > kLongestShown ? "...'" : "'");
+}
+
+std::string shown_json(const Json& value) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    return std::to_string(value.get<double>());  // JSON has no word for it
+  }
+  return value.is_string() ? shown_text(value.get_ref<const std::string&>()) : value.dump();
+}
+
+}  // namespace
+
+void set_field_from_text(RunConfig& config, const Field& field, std::string_view text, const std::string& where) {
+  const auto parse = [&](auto* value) {
+    using Value = std::remove_pointer_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, std::string>) {
+      *value = text;
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      if (!parse_boolean(text, *value)) {
+        refuse(field, where, shown_text(text), " is neither true nor false");
+      }
+    } else if (!parse_whole(text, *value)) {
+      refuse(field, where, shown_text(text),
+             std::is_integral_v<Value> ? " is no whole number of 64 bits" : " is no number");
+    }
+  };
+  std::visit(parse, field.target(config));
+  check_field(config, field, where);
+}
+
+void set_field_from_json(RunConfig& config, const Field& field, const Json& value, const std::string& where) {
+  const auto take = [&](auto* target) {
+    using Value = std::remove_pointer_t<decltype(target)>;
+    bool fits = false;
+    if constexpr (std::is_same_v<Value, std::string>) {
+      fits = value.is_string();
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      fits = value.is_boolean();
+    } else if constexpr (std::is_same_v<Value, double>) {
+      fits = value.is_number();
+    } else {
+      fits = value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
+    }
+    if (!fits) {
+      refuse(field, where, shown_json(value), " is of another type");
+    }
+    *target = value.get<Value>();
+  };
+  std::visit(take, field.target(config));
+  check_field(config, field, where);
+}
+
+Json field_to_json(RunConfig config, const Field& field) {
+  return std::visit([](const auto* value) { return Json(*value); }, field.target(config));
+}
+
+void check_field(RunConfig config, const Field& field, const std::string& where) {
+  const std::string reason =
+      std::visit([&](const auto* value) { return LimitCheck{field.limits}(value); }, field.target(config));
+  if (!reason.empty()) {
+    refuse(field, where, shown_json(field_to_json(config, field)), reason);
+  }
+}
+
+}  // namespace samegrad

@@ -1,0 +1,39 @@
+// Where the files of a run lie: `outputs/` and `artifacts/checkpoints/` of its folder. Every path that samegrad writes
+// is named here, so that `clean` knows exactly what was generated.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace samegrad {
+
+struct RunPaths {
+  /// The files of the run in folder `run`. Touches nothing.
+  explicit RunPaths(std::filesystem::path run);
+
+  std::filesystem::path run;
+  std::filesystem::path outputs;
+  std::filesystem::path data_dir;
+  std::filesystem::path plan;
+  std::filesystem::path init;
+  std::filesystem::path data_lock;
+  std::filesystem::path reference32;
+  std::filesystem::path reference64;
+  std::filesystem::path metrics;
+  std::filesystem::path report;
+  std::filesystem::path figures;
+  std::filesystem::path checkpoints;
+
+  /// outputs/final-KIND.safetensors; kind is stopped, continuous or resumed.
+  std::filesystem::path final_parameters(const std::string& kind) const;
+  /// outputs/data/NAME.jsonl; name is train, validation or test.
+  std::filesystem::path lesson_split(const std::string& name) const;
+  /// outputs/data/index-SPLIT.bin; split is train or validation.
+  std::filesystem::path text_index(const std::string& split) const;
+
+  /// Every single file above (not the contents of figures and checkpoints).
+  std::vector<std::filesystem::path> generated_files() const;
+};
+
+}  // namespace samegrad

@@ -1,0 +1,140 @@
+#include "samegrad/config/yaml_source.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+
+#include "samegrad/base/error.h"
+#include "samegrad/base/mapped_file.h"
+#include "samegrad/base/nearest_name.h"
+
+namespace samegrad {
+namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{1} << 20;
+
+std::string show(std::string_view key) { return "'" + std::string(key.substr(0, 80)) + "'"; }
+
+class YamlReader {
+ public:
+  explicit YamlReader(std::string file) : file_(std::move(file)) {}
+
+  std::vector<Assignment> read(const YAML::Node& root) {
+    if (root.IsNull()) {
+      return {};
+    }
+    if (!root.IsMap()) {
+      refuse(root.Mark(), "no mapping of sections; a config looks like `plan:` and, indented below it, `updates: 100`");
+    }
+    for (const auto& entry : root) {
+      const std::string key = key_text(entry.first);
+      const auto sections = config_sections();
+      if (std::find(sections.begin(), sections.end(), key) != sections.end()) {
+        read_section(key, entry.first.Mark(), entry.second);
+      } else {
+        read_top_level(key, entry.first.Mark(), entry.second);
+      }
+    }
+    return std::move(assignments_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& message) const {
+    throw InputError("config", place(mark) + ": " + message);
+  }
+
+  std::string place(const YAML::Mark& mark) const {
+    return mark.is_null() ? file_ : file_ + ":" + std::to_string(mark.line + 1);
+  }
+
+  std::string key_text(const YAML::Node& key) const {
+    if (!key.IsScalar()) {
+      refuse(key.Mark(), "a key must be a plain name");
+    }
+    return key.Scalar();
+  }
+
+  void read_section(const std::string& section, const YAML::Mark& mark, const YAML::Node& node) {
+    if (std::find(sections_seen_.begin(), sections_seen_.end(), section) != sections_seen_.end()) {
+      refuse(mark, "section '" + section + "' is given twice");
+    }
+    sections_seen_.push_back(section);
+    if (node.IsNull()) {
+      return;
+    }
+    if (!node.IsMap()) {
+      refuse(mark, "section '" + section + "' needs indented lines `name: value`");
+    }
+    for (const auto& entry : node) {
+      const std::string key = section + "." + key_text(entry.first);
+      const Field* const field = find_field(key);
+      if (field == nullptr) {
+        refuse(entry.first.Mark(), "unknown key " + show(key) + suggest_field(key));
+      }
+      assign(*field, entry.first.Mark(), entry.second);
+    }
+  }
+
+  void read_top_level(const std::string& key, const YAML::Mark& mark, const YAML::Node& node) {
+    const Field* const field = find_field(key);
+    if (field == nullptr) {
+      std::string hint = node.IsMap() ? suggestion(key, config_sections()) : suggest_field(key);
+      refuse(mark, (node.IsMap() ? "unknown section " : "unknown key ") + show(key) + hint);
+    }
+    assign(*field, mark, node);
+  }
+
+  void assign(const Field& field, const YAML::Mark& mark, const YAML::Node& value) {
+    const auto same = [&](const Assignment& earlier) { return earlier.field == &field; };
+    if (std::any_of(assignments_.begin(), assignments_.end(), same)) {
+      refuse(mark, field.key + ": given twice");
+    }
+    RunConfig scratch;
+    const bool may_be_empty = std::holds_alternative<std::string*>(field.target(scratch));
+    if (!value.IsScalar() && !(value.IsNull() && may_be_empty)) {
+      refuse(mark, field.key + ": " + (value.IsNull() ? "no value" : "not a single value") +
+                       "; allowed: " + allowed_values(field));
+    }
+    assignments_.push_back({&field, value.IsNull() ? "" : value.Scalar(), place(mark)});
+  }
+
+  std::string file_;
+  std::vector<std::string> sections_seen_;
+  std::vector<Assignment> assignments_;
+};
+
+}  // namespace
+
+std::vector<Assignment> read_yaml_assignments(const std::filesystem::path& path) {
+  const MappedFile file(path, "config");
+  if (file.bytes().size() > kLargestFile) {
+    throw InputError("config", path.string() + ": " + std::to_string(file.bytes().size()) +
+                                   " bytes; a config has at most " + std::to_string(kLargestFile));
+  }
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(file.bytes()));
+    if (documents.size() > 1) {
+      throw InputError("config",
+                       path.string() + ": " + std::to_string(documents.size()) + " YAML documents; a config is one");
+    }
+    return documents.empty() ? std::vector<Assignment>{} : YamlReader(path.string()).read(documents.front());
+  } catch (const YAML::Exception& error) {
+    const std::string line = error.mark.is_null() ? "" : ":" + std::to_string(error.mark.line + 1);
+    throw InputError("config", path.string() + line + ": not YAML: " + error.msg);
+  }
+}
+
+Assignment parse_override(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw InputError("config", "--set " + text + ": needs key=value, for example --set plan.updates=10");
+  }
+  const std::string key = text.substr(0, equals);
+  const Field* const field = find_field(key);
+  if (field == nullptr) {
+    throw InputError("config", "--set " + text + ": unknown key " + show(key) + suggest_field(key));
+  }
+  return {field, text.substr(equals + 1), "--set " + text};
+}
+
+}  // namespace samegrad

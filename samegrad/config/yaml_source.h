@@ -1,0 +1,26 @@
+// A YAML config file as a list of "this field gets this text", with the place of each.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "samegrad/config/fields.h"
+
+namespace samegrad {
+
+struct Assignment {
+  const Field* field = nullptr;
+  std::string text;
+  std::string where;  ///< "configs/text.yaml:12", or "--set plan.updates=10"
+};
+
+/// Reads a YAML file of at most 1 MiB: one document, a mapping of sections to mappings of names to scalars; `seed` and
+/// aliases stand at the top. Throws InputError "file:line: ..." for what is not that, for a key that is unknown (with
+/// the nearest known one) and for one that is given twice. Local.
+std::vector<Assignment> read_yaml_assignments(const std::filesystem::path& path);
+
+/// "key=value" of the command line. Throws InputError. Local.
+Assignment parse_override(const std::string& text);
+
+}  // namespace samegrad

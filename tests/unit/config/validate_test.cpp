@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "samegrad/config/load.h"
+#include "tests/unit/config/refusal.h"
+
+namespace samegrad {
+namespace {
+
+RunConfig text_config() {
+  RunConfig config;
+  config.data.task = "text";
+  config.data.train = "some.jsonl";
+  config.model.kind = "decoder";
+  config.model.vocabulary = 256;
+  return config;
+}
+
+std::string refused(const RunConfig& config) {
+  return refusal([&] { validate_config(config); });
+}
+
+struct Case {
+  const char* name;
+  RunConfig good;
+  void (*spoil)(RunConfig&);
+  const char* reason;  ///< part of the message
+};
+
+class ValidateConfig : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ValidateConfig, RefusesWhatItAcceptedBefore) {
+  RunConfig config = GetParam().good;
+  EXPECT_NO_THROW(validate_config(config));
+  GetParam().spoil(config);
+  EXPECT_NE(refused(config).find(GetParam().reason), std::string::npos) << refused(config);
+}
+
+const Case kCases[] = {
+    {"HeadsMustDivideWidth", RunConfig{}, [](RunConfig& c) { c.model.heads = 3; }, "model.heads: 3 does not divide"},
+    {"UpdatesOrEpochs", RunConfig{}, [](RunConfig& c) { c.plan.updates = 0; }, "both 0"},
+    {"NotBothUpdatesAndEpochs", text_config(), [](RunConfig& c) { c.plan.epochs = 1; }, "give one of them"},
+    {"NoEpochsInTheLesson", RunConfig{}, [](RunConfig& c) { c.plan.updates = 0, c.plan.epochs = 1; }, "plan.epochs: 1"},
+    {"StopAtWithinTheRun", RunConfig{}, [](RunConfig& c) { c.plan.stop_at = 101; }, "plan.stop_at: 101"},
+    {"AtomsOfAWindow", RunConfig{}, [](RunConfig& c) { c.plan.virtual_ranks = c.plan.accumulation = 65536; },
+     "virtual_ranks x accumulation is 4294967296"},
+    {"LessonNeedsEncoder", RunConfig{}, [](RunConfig& c) { c.model.kind = "decoder"; }, "the lesson needs encoder"},
+    {"LessonNeedsPositions", RunConfig{}, [](RunConfig& c) { c.model.positions = 127; }, "model.positions: 127"},
+    {"LessonNeedsVocabulary", RunConfig{}, [](RunConfig& c) { c.model.vocabulary = 5; }, "model.vocabulary: 5"},
+    {"LessonNeedsClasses", RunConfig{}, [](RunConfig& c) { c.model.classes = 3; }, "model.classes: 3"},
+    {"LessonNeedsOrderedLengths", RunConfig{}, [](RunConfig& c) { c.data.split = 128; }, "shortest <= split < longest"},
+    {"LessonHasNoFiles", RunConfig{}, [](RunConfig& c) { c.data.train = "a.txt"; }, "this is the lesson"},
+    {"TextNeedsAFile", text_config(), [](RunConfig& c) { c.data.train = ""; }, "--set data.train=FILE"},
+    {"TextNeedsDecoder", text_config(), [](RunConfig& c) { c.model.kind = "encoder"; }, "needs decoder"},
+    {"TextNeedsAllBytes", text_config(), [](RunConfig& c) { c.model.vocabulary = 255; }, "at least 256"},
+    {"DropoutBelowOne", RunConfig{}, [](RunConfig& c) { c.model.dropout = 1.0; },
+     "model.dropout: 1.0 is out of range; allowed: a number, at least 0 and less than 1"},
+    {"DropoutNotNegative", RunConfig{}, [](RunConfig& c) { c.model.dropout = -0.1; }, "model.dropout"},
+    {"NumbersAreFinite", RunConfig{}, [](RunConfig& c) { c.optimizer.learning_rate = 0.0 / 0.0; }, "is not finite"},
+    {"MomentumBelongsToSgd", RunConfig{}, [](RunConfig& c) { c.optimizer.kind = "adamw", c.optimizer.momentum = 0.9; },
+     "optimizer.momentum"},
+    {"BatchIsPositive", RunConfig{}, [](RunConfig& c) { c.plan.batch_size_per_rank = 0; }, "plan.batch_size_per_rank"},
+    {"SeedIsNotNegative", RunConfig{}, [](RunConfig& c) { c.seed = -1; }, "seed: -1"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Combinations, ValidateConfig, ::testing::ValuesIn(kCases),
+                         [](const auto& tested) { return tested.param.name; });
+
+}  // namespace
+}  // namespace samegrad
