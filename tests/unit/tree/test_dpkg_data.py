@@ -117,8 +117,14 @@ def test_unigram_counts_completions_and_end_tokens_with_one_added(two_files):
 
 @pytest.mark.parametrize("bits, tokens, code", [(6.0, 5, 0), (8.0, 5, 3), (6.0, 4, 3)])
 def test_a_model_that_is_not_better_or_saw_other_bytes_is_refused(two_files, bits, tokens, code):
-    loss_sum = bits * tokens * math.log(2)
-    printed = run(EXAMPLE / "unigram.py", *two_files, "--loss-sum", loss_sum, "--tokens", tokens)
+    lines = [
+        {"update": 1, "validation": {"loss_sum": 1.0, "supervised_tokens": 5}},
+        {"update": 2, "validation": {"loss_sum": bits * tokens * math.log(2), "supervised_tokens": tokens}},
+        {"update": 3},
+    ]
+    metrics = two_files[0].with_name("metrics.jsonl")
+    metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    printed = run(EXAMPLE / "unigram.py", *two_files, "--metrics", metrics)
     assert printed.returncode == code
     if code == 0:
         assert "samegrad:     6.0000 bits per byte" in printed.stdout
