@@ -1,0 +1,33 @@
+// The user's data file, read by position. It is not mapped: a file that somebody shortens during a run must be an error
+// of this file, not a bus error, and reading counts towards no process's memory.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace samegrad {
+
+class DataFile {
+ public:
+  /// Opens `path`. Throws InputError (stage data) naming file and reason: missing, unreadable, no regular file.
+  explicit DataFile(std::filesystem::path path);
+  ~DataFile();
+  DataFile(const DataFile&) = delete;
+  DataFile& operator=(const DataFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  /// Bytes when it was opened.
+  std::int64_t size() const { return size_; }
+  /// Fills `into` from `offset`; returns the bytes read, fewer only at the end of the file. Throws InputError. May be
+  /// called by several threads at once.
+  std::size_t read_at(std::int64_t offset, std::span<char> into) const;
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace samegrad

@@ -1,0 +1,26 @@
+#include "samegrad/data/file_chunks.h"
+
+namespace samegrad {
+namespace {
+
+constexpr std::size_t kChunk = std::size_t{1} << 20;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+}  // namespace
+
+FileChunks::FileChunks(const DataFile& file) : file_(file), buffer_(kChunk) {}
+
+std::string_view FileChunks::next() {
+  const bool first = bytes_ == 0;
+  offset_ = bytes_;
+  std::string_view chunk(buffer_.data(), file_.read_at(offset_, buffer_));
+  digest_.update(chunk);
+  bytes_ += static_cast<std::int64_t>(chunk.size());
+  if (first && chunk.starts_with(kByteOrderMark)) {
+    chunk.remove_prefix(kByteOrderMark.size());
+    offset_ += static_cast<std::int64_t>(kByteOrderMark.size());
+  }
+  return chunk;
+}
+
+}  // namespace samegrad

@@ -1,0 +1,26 @@
+// Reads a text file once and writes its index.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "samegrad/data/ingest_report.h"
+#include "samegrad/data/pending_file.h"
+#include "samegrad/data/sample_scan.h"
+#include "samegrad/data/text_options.h"
+
+namespace samegrad {
+
+/// An index that is written, but not yet in its place: file->commit() puts it there.
+struct BuiltIndex {
+  std::unique_ptr<PendingFile> file;
+  IngestReport report;
+  FileFingerprint data_file;
+};
+
+/// Indexes `data` in one pass and bounded memory. Throws InputError: the file cannot be read, "FILE:LINE: reason" for
+/// the first bad line unless options.skip_bad_lines, no sample at all, no supervised token at all. Local.
+BuiltIndex build_sample_index(const std::filesystem::path& data, const std::filesystem::path& index,
+                              const TextOptions& options);
+
+}  // namespace samegrad

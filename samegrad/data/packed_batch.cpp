@@ -1,0 +1,25 @@
+#include "samegrad/data/packed_batch.h"
+
+#include <algorithm>
+
+namespace samegrad {
+
+std::int64_t PackedBatch::supervised_tokens() const {
+  return std::count_if(targets.begin(), targets.end(), [](std::int64_t t) { return t != kIgnoreTarget; });
+}
+
+PackedBatch pack(std::span<const Sample> samples) {
+  PackedBatch batch;
+  batch.offsets.push_back(0);
+  for (const Sample& sample : samples) {
+    if (sample.inputs.empty()) {
+      continue;
+    }
+    batch.inputs.insert(batch.inputs.end(), sample.inputs.begin(), sample.inputs.end());
+    batch.targets.insert(batch.targets.end(), sample.targets.begin(), sample.targets.end());
+    batch.offsets.push_back(batch.tokens());
+  }
+  return batch;
+}
+
+}  // namespace samegrad

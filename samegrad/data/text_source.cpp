@@ -1,0 +1,53 @@
+#include "samegrad/data/text_source.h"
+
+#include <string>
+
+#include "samegrad/base/error.h"
+#include "samegrad/data/bad_line.h"
+#include "samegrad/data/text_sample.h"
+
+namespace samegrad {
+
+TextSource::TextSource(const std::filesystem::path& data, const std::filesystem::path& index,
+                       const TextOptions& options)
+    : file_(data), index_(index), options_(options), report_(index_.report()) {
+  report_.file = data.string();
+  if (index_.options() != to_json(options)) {
+    throw InputError("data", index.string() + ": built with " + index_.options().dump() + ", the run has " +
+                                 to_json(options).dump() + "; run `samegrad prepare`");
+  }
+  if (index_.data_file().bytes != file_.size()) {
+    throw InputError("data", data.string() + ": " + std::to_string(file_.size()) + " bytes, " +
+                                 std::to_string(index_.data_file().bytes) +
+                                 " when it was indexed; run `samegrad prepare`");
+  }
+}
+
+Sample TextSource::sample(std::int64_t id) const {
+  const IndexRecord record = index_.record(id);
+  const auto refuse = [&](const std::string& reason) {
+    throw InputError("data", report_.file + ":" + std::to_string(record.line) + ": " + reason +
+                                 "; the file has changed since it was indexed; run `samegrad prepare`");
+  };
+  std::string bytes(record.length, '\0');
+  if (file_.read_at(record.offset, bytes) != bytes.size()) {
+    refuse("the file ends before the sample does");
+  }
+  TextSample built;
+  try {
+    JsonLine parser;
+    built = build_text_sample(parser, options_, bytes, record.end_token != 0);
+  } catch (const BadLine& error) {
+    refuse(error.what());
+  }
+  if (static_cast<std::int64_t>(built.sample.inputs.size()) != record.input_tokens ||
+      built.sample.supervised_tokens() != record.supervised_tokens) {
+    refuse(std::to_string(built.sample.inputs.size()) + " tokens, " + std::to_string(built.sample.supervised_tokens()) +
+           " of them supervised; counted were " + std::to_string(record.input_tokens) + " and " +
+           std::to_string(record.supervised_tokens));
+  }
+  built.sample.id = id;
+  return std::move(built.sample);
+}
+
+}  // namespace samegrad
