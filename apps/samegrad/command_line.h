@@ -1,0 +1,39 @@
+// The command line of samegrad, the same for both of its programs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace samegrad {
+
+struct CommandLine {
+  std::string subcommand;
+  std::string help;  ///< not empty: what --help asked for, to be printed instead of doing anything
+
+  std::string config;                  ///< path; empty: the lesson
+  std::vector<std::string> overrides;  ///< --set, then --stop-at, --continuous and --backend as key=value
+  std::string run = ".";               ///< folder with outputs/ and artifacts/
+  bool json = false;
+  bool quiet = false;
+
+  std::int64_t nproc = 0;      ///< train: processes to start; 0: not given
+  bool continuous = false;     ///< train: also in `overrides`
+  std::string resume;          ///< train: path, "latest" or "auto"; empty: a new run
+  bool dry_run = false;        ///< train, clean
+  bool trace_ids = false;      ///< train
+  std::string dump_gradients;  ///< train: folder; empty: no
+
+  bool dual = false;              ///< env
+  std::string scope;              ///< clean
+  std::string checkpoint;         ///< checkpoints, generate: path; empty: all, or the latest
+  std::string prompt;             ///< generate
+  std::int64_t max_tokens = 200;  ///< generate
+  double temperature = 0.0;       ///< generate; 0: always the likeliest token
+};
+
+/// Parses what follows the program's name. Throws InputError (stage "usage") for unknown subcommands and options, with
+/// the nearest known one, and for values that are missing or not allowed. Local.
+CommandLine parse_command_line(int argc, const char* const* argv);
+
+}  // namespace samegrad

@@ -1,0 +1,151 @@
+#include "apps/samegrad/command_topics.h"
+
+namespace samegrad {
+namespace {
+
+const char* const kExitCodes =
+    "Exit codes: 0 done; 1 the run failed; 2 usage, configuration or data; 3 a check failed or a checkpoint is\n"
+    "damaged; 130, 143 stopped by SIGINT, SIGTERM after a complete checkpoint; 128 + n ended by signal n.";
+
+std::vector<CommandTopic> make_topics() {
+  return {
+      {.name = "demo",
+       .summary = "The whole lesson, command by command, on two processes",
+       .detail =
+           "Runs acquire, env --dual, prepare, reference, check-loss, train (to the stop, continuous, resumed),\n"
+           "evaluate, exercise, plot, checkpoints and clean --dry-run in this order, and shows each command line.",
+       .reads = "nothing",
+       .writes = "outputs/, artifacts/checkpoints/",
+       .examples = {"samegrad demo", "samegrad demo --run /tmp/lesson"}},
+      {.name = "acquire",
+       .summary = "Checks that nothing has to be downloaded",
+       .detail =
+           "Lists every input of the config and where it comes from. The lesson's are generated; a text run's are\n"
+           "your own files. A file that is missing, or an address, ends it with exit code 2.",
+       .reads = "the config; whether its files are there",
+       .writes = "nothing",
+       .examples = {"samegrad acquire", "samegrad acquire --config configs/text.yaml --set data.train=my.jsonl --json"},
+       .prints_results = true},
+      {.name = "env",
+       .summary = "What a run would use here: CPU, memory, disk, libraries, launcher",
+       .detail = "Ends with exit code 2 and the reason where something that the run needs is not there.",
+       .reads = "this machine, the config",
+       .writes = "nothing",
+       .examples = {"samegrad env", "samegrad env --dual"},
+       .prints_results = true},
+      {.name = "config",
+       .summary = "Every configuration key: its value, what is allowed, what it means",
+       .detail = "Values are those of a run with the same --config and --set.",
+       .reads = "the config",
+       .writes = "nothing",
+       .examples = {"samegrad config", "samegrad config --config configs/text.yaml --set data.train=my.jsonl --json"},
+       .prints_results = true},
+      {.name = "prepare",
+       .summary = "Makes the data, the plan, the initial weights and the data lock",
+       .detail = "`train` prepares what is missing by itself; this does it without training.",
+       .reads = "the config; data.train and data.validation of a text run",
+       .writes = "outputs/data/, outputs/data.lock.json, outputs/plan.json, outputs/init.safetensors",
+       .examples = {"samegrad prepare", "samegrad prepare --set seed=7 --run /tmp/seven"}},
+      {.name = "reference",
+       .summary = "The first gradient by one process on an independent path, in float32 and float64",
+       .detail = "Ordinary padded batches and ordinary operations: what the exact path is compared with.",
+       .reads = "outputs/ as `prepare` leaves it",
+       .writes = "outputs/reference.safetensors, outputs/reference-float64.safetensors",
+       .examples = {"samegrad reference"}},
+      {.name = "check-loss",
+       .summary = "The counter-example: 12 tokens and 36 tokens, 2 against 2.5",
+       .detail = "Shows in numbers why the mean of the processes' means is not the mean over tokens.",
+       .reads = "nothing",
+       .writes = "nothing",
+       .examples = {"samegrad check-loss", "samegrad check-loss --json"},
+       .prints_results = true},
+      {.name = "train",
+       .summary = "Trains: the same bits on any number of processes",
+       .detail =
+           "--nproc N starts N processes on this host. Without it, `train` joins the launcher that started it, or\n"
+           "runs alone. What is missing is prepared first. Without --resume it starts a new run, also in a used\n"
+           "folder.",
+       .reads = "the config; outputs/ as `prepare` leaves it; a checkpoint with --resume",
+       .writes = "artifacts/checkpoints/step-N/, outputs/metrics.jsonl,\n"
+                 "        outputs/final-{stopped,continuous,resumed}.safetensors",
+       .examples = {"samegrad train --nproc 2", "samegrad train --nproc 2 --continuous",
+                    "samegrad train --nproc 2 --resume artifacts/checkpoints/step-0050",
+                    "samegrad train --nproc 2 --config configs/text.yaml --set data.train=my.jsonl",
+                    "samegrad train --dry-run --set plan.virtual_ranks=4"}},
+      {.name = "evaluate",
+       .summary = "Scores, the report, and every check of the run",
+       .detail =
+           "Loss per token and accuracy on validation and test data; the gradient against the reference, the resume\n"
+           "against the continuous run, the refusal of an empty window. Exit code 3 where a check does not hold.",
+       .reads = "outputs/, artifacts/checkpoints/",
+       .writes = "outputs/report.json",
+       .examples = {"samegrad evaluate", "samegrad evaluate --json"},
+       .prints_results = true},
+      {.name = "exercise",
+       .summary = "Your turn: predict two means and two gradients, then look",
+       .detail = "12 tokens of loss 1 with 12 of loss 3, then with 36; on paper and on the real model.",
+       .reads = "the config",
+       .writes = "nothing",
+       .examples = {"samegrad exercise --config configs/exercise.yaml"},
+       .prints_results = true},
+      {.name = "plot",
+       .summary = "The figures: loss curves, tokens per rank, gradient error",
+       .detail = "PNG files need `rsvg-convert`; SVG files need nothing.",
+       .reads = "outputs/metrics.jsonl, outputs/plan.json, outputs/report.json",
+       .writes = "outputs/figures/",
+       .examples = {"samegrad plot"}},
+      {.name = "checkpoints",
+       .summary = "Lists and verifies checkpoints",
+       .detail = "What is inside, whether it is complete, its digests. Exit code 3 where one is damaged.",
+       .reads = "artifacts/checkpoints/, or PATH",
+       .writes = "nothing",
+       .examples = {"samegrad checkpoints", "samegrad checkpoints artifacts/checkpoints/step-0050 --json"},
+       .prints_results = true},
+      {.name = "generate",
+       .summary = "Continues a prompt with a trained text model",
+       .detail = "Model and config are the checkpoint's own.",
+       .reads = "a checkpoint of a text run",
+       .writes = "nothing",
+       .examples = {"samegrad generate --prompt 'Package: '", "samegrad generate --prompt Once --temperature 0.8"}},
+      {.name = "clean",
+       .summary = "Shows or removes what was generated, and nothing else",
+       .detail = "Only files that samegrad knows by name, never through a link, never a file of yours.",
+       .reads = "the run's folder",
+       .writes = "removes outputs/ and artifacts/checkpoints/ as far as they were generated",
+       .examples = {"samegrad clean --scope generated --dry-run", "samegrad clean --scope generated"},
+       .prints_results = true},
+      {.name = "version",
+       .summary = "Versions of samegrad and of the libraries it was built with",
+       .detail = "",
+       .reads = "nothing",
+       .writes = "nothing",
+       .examples = {"samegrad version --json"},
+       .prints_results = true},
+  };
+}
+
+}  // namespace
+
+std::span<const CommandTopic> command_topics() {
+  static const std::vector<CommandTopic> kTopics = make_topics();
+  return kTopics;
+}
+
+std::string topic_footer(const CommandTopic& topic) {
+  std::string text = topic.detail.empty() ? "" : topic.detail + "\n\n";
+  text += "Reads:  " + topic.reads + "\nWrites: " + topic.writes + "\n\nExamples:\n";
+  for (const std::string& example : topic.examples) {
+    text += "  " + example + "\n";
+  }
+  return text + "\n" + kExitCodes;
+}
+
+std::string overview_footer() {
+  return "samegrad COMMAND --help tells what a command reads and writes, with examples.\n"
+         "Start with `samegrad demo`, or with your own file:\n"
+         "  samegrad train --nproc 2 --config configs/text.yaml --set data.train=my.jsonl\n\n"
+         "Today: CPU processes on one host, models trained from scratch.\n\n" +
+         std::string(kExitCodes);
+}
+
+}  // namespace samegrad
