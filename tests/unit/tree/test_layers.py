@@ -1,82 +1,82 @@
-"""The tree's own rules: folders include to the left only, files stay small, only the edge prints, names say something."""
+"""The tree keeps its rules, and a tree that breaks one of them is found out."""
 
 import os
 import pathlib
-import re
 
 import pytest
 
+from tree_rules import CODE_FOLDERS, source_files, tree_findings
+
 SOURCE = pathlib.Path(os.environ["SAMEGRAD_SOURCE"])
-LAYERS = "base config data plan objective comm ddp model train checkpoint report".split()
-# Starts processes: it needs to know how ranks find each other, and nothing of what they compute.
-LAUNCH_MAY_SEE = {"base", "comm", "launch"}
-TORCH_LAYERS = {"ddp", "model", "train", "checkpoint"}
-INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
-PRINTS = re.compile(r"std::c(out|err|log)\b|\b(f?printf|f?puts|fwrite)\s*\(\s*(stdout|stderr|\")")
-VAGUE = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
-MOST_LINES = 500
+HEADER = "// What this is.\n#pragma once\n"
+
+GOOD = {
+    "samegrad/base/error.h": HEADER,
+    "samegrad/comm/environment.h": HEADER + '#include "samegrad/base/error.h"\n',
+    "samegrad/train/state.h": HEADER + '#include <ATen/core/Tensor.h>\n#include "samegrad/ddp/window.h"\n',
+    "samegrad/checkpoint/adapter.cpp": "#include <ATen/core/Tensor.h>\n",
+    "samegrad/launch/launch.cpp": '#include "samegrad/launch/launch.h"\n#include "samegrad/base/error.h"\n'
+    '#include "samegrad/comm/environment.h"\n#include "samegrad/config/run_config.h"\n',
+    "samegrad/base/log.cpp": 'void show() { std::cerr << "line"; }\n',
+    "samegrad/plan/long.cpp": "int a;\n" * 500,
+    "apps/samegrad/train.cpp": '#include "samegrad/launch/launch.h"\n#include "samegrad/report/table.h"\nstd::cout\n',
+    "tests/oracle/x_test.cpp": "#include <torch/torch.h>\n",
+}
+
+BROKEN = [
+    ("samegrad/data/x.cpp", '#include "samegrad/plan/update_plan.h"\n', "data includes samegrad/plan/update_plan.h"),
+    ("samegrad/base/x.cpp", "#include <samegrad/config/load.h>\n", "base includes samegrad/config/load.h"),
+    ("samegrad/train/x.cpp", '#include "samegrad/launch/launch.h"\n', "train includes samegrad/launch/launch.h"),
+    ("samegrad/report/x.cpp", '#include "samegrad/extra/x.h"\n', "report includes samegrad/extra/x.h"),
+    ("samegrad/report/x.cpp", '#  include "apps/samegrad/x.h"\n', "not the full path of a file of samegrad"),
+    ("samegrad/base/x.cpp", '#include "../plan/atom_tree.h"\n', "not the full path of a file of samegrad"),
+    ("samegrad/launch/x.cpp", '#include "samegrad/comm/communicator.h"\n', "launch includes samegrad/comm/comm"),
+    ("samegrad/launch/x.cpp", '#include "samegrad/config/load.h"\n', "launch includes samegrad/config/load.h"),
+    ("samegrad/launch/x.cpp", '#include "samegrad/train/state.h"\n', "launch includes samegrad/train/state.h"),
+    ("samegrad/extra/x.cpp", "", "samegrad/extra is no layer"),
+    ("samegrad/report/x.cpp", "#include <ATen/ATen.h>\n", "report includes ATen/ATen.h, and is free of libtorch"),
+    ("samegrad/comm/x.cpp", "#include <torch/csrc/autograd/variable.h>\n", "comm includes torch/csrc/autograd"),
+    ("samegrad/base/x.h", HEADER + "#include <c10/core/Device.h>\n", "base includes c10/core/Device.h"),
+    ("samegrad/checkpoint/x.h", HEADER + "#include <ATen/ATen.h>\n", "is free of libtorch in headers"),
+    ("samegrad/model/x.h", HEADER + "#include <torch/torch.h>\n", "includes all of libtorch"),
+    ("tests/oracle/x.h", HEADER + "#include <torch/torch.h>\n", "includes all of libtorch in a header"),
+    ("samegrad/train/x.cpp", 'std::cout << "loss";\n', "prints"),
+    ("samegrad/comm/x.cpp", 'fprintf(stderr, "late");\n', "prints"),
+    ("samegrad/plan/x.cpp", "int a;\n" * 501, "501 lines, at most 500 are allowed"),
+    ("tests/unit/test_x.py", "pass\n" * 501, "501 lines, at most 500 are allowed"),
+    ("samegrad/plan/utils.cpp", "", "the name says nothing: utils"),
+    ("samegrad/plan/window_manager.cpp", "", "the name says nothing: manager"),
+    ("samegrad/plan/misc.h", HEADER, "the name says nothing: misc"),
+    ("tests/helpers/x.py", "", "the name says nothing: helpers"),
+    ("scripts/common.sh", "", "the name says nothing: common"),
+    ("samegrad/plan/x.h", "#pragma once\n// What this is.\n", "the first line is not a comment"),
+    ("samegrad/plan/x.h", "//\n#pragma once\n", "the first line is not a comment"),
+    ("apps/samegrad/x.h", "// What this is.\nint a;\n", "has no #pragma once"),
+]
 
 
-def layer_may_include(layer, other):
-    if layer == "launch":
-        return other in LAUNCH_MAY_SEE
-    return other in LAYERS and LAYERS.index(other) <= LAYERS.index(layer)
+def make_tree(root, files):
+    for name, text in files.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
 
 
-def findings_of(layer, name, text):
-    """What a source file of samegrad/<layer>/ must not do, as a list of lines."""
-    found = []
-    for included in INCLUDE.findall(text):
-        parts = included.split("/")
-        if parts[0] == "samegrad" and not layer_may_include(layer, parts[1]):
-            found.append(f"{name}: {layer} includes {included}")
-        if parts[0] in ("ATen", "torch", "c10") and layer not in TORCH_LAYERS:
-            found.append(f"{name}: {layer} includes {included}, and is free of libtorch")
-        if included == "torch/torch.h":
-            found.append(f"{name}: includes all of libtorch")
-    if layer != "base" and PRINTS.search(text):
-        found.append(f"{name}: prints")
-    return found
+def test_samegrad_keeps_its_rules():
+    seen = {path.parts[0] for path in source_files(SOURCE)}
+    assert {"samegrad", "apps", "tests"} <= seen <= set(CODE_FOLDERS)
+    assert tree_findings(SOURCE) == []
 
 
-def sources(folder):
-    return sorted([*(SOURCE / folder).rglob("*.h"), *(SOURCE / folder).rglob("*.cpp")])
+def test_a_tree_that_keeps_them_is_not_reported(tmp_path):
+    make_tree(tmp_path, GOOD)
+    assert len(source_files(tmp_path)) == len(GOOD)
+    assert tree_findings(tmp_path) == []
 
 
-def test_samegrad_keeps_its_layers():
-    files = sources("samegrad")
-    assert len(files) > 50
-    findings = []
-    for file in files:
-        layer = file.relative_to(SOURCE / "samegrad").parts[0]
-        findings += findings_of(layer, str(file.relative_to(SOURCE)), file.read_text())
-    assert findings == []
-
-
-@pytest.mark.parametrize(
-    "layer, text, reason",
-    [
-        ("data", '#include "samegrad/plan/update_plan.h"\n', "data includes samegrad/plan"),
-        ("launch", '#include "samegrad/config/run_config.h"\n', "launch includes samegrad/config"),
-        ("train", '#include "samegrad/launch/x.h"\n', "train includes samegrad/launch"),
-        ("report", "#include <ATen/ATen.h>\n", "free of libtorch"),
-        ("model", "#include <torch/torch.h>\n", "all of libtorch"),
-        ("train", 'std::cout << "loss";\n', "prints"),
-        ("comm", 'fprintf(stderr, "late");\n', "prints"),
-    ],
-)
-def test_what_breaks_a_layer_is_found(layer, text, reason):
-    (finding,) = findings_of(layer, "x.cpp", text)
+@pytest.mark.parametrize("name, text, reason", BROKEN)
+def test_a_file_that_breaks_a_rule_is_reported(tmp_path, name, text, reason):
+    make_tree(tmp_path, {**GOOD, name: text})
+    (finding,) = tree_findings(tmp_path)
+    assert finding.startswith(f"{name}: ")
     assert reason in finding
-
-
-def test_an_include_to_the_left_is_allowed():
-    assert findings_of("train", "x.cpp", '#include "samegrad/ddp/window.h"\n#include <ATen/core/Tensor.h>\n') == []
-
-
-@pytest.mark.parametrize("folder", ["samegrad", "apps", "tests"])
-def test_files_are_small_and_named_for_what_they_hold(folder):
-    files = sources(folder) + sorted((SOURCE / folder).rglob("*.py"))
-    long = [f"{file}: {lines}" for file in files if (lines := len(file.read_text().splitlines())) > MOST_LINES]
-    vague = [str(file) for file in files if VAGUE & {file.stem, *file.relative_to(SOURCE).parts[:-1]}]
-    assert (long, vague) == ([], [])
