@@ -1,0 +1,88 @@
+#include "samegrad/launch/failure_report.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "samegrad/base/error.h"
+#include "samegrad/base/json.h"
+#include "samegrad/base/log.h"
+
+namespace samegrad {
+namespace {
+
+/// Even with every byte escaped, a report fits into a pipe that nobody reads yet (64 KiB).
+constexpr std::size_t kLongestMessage = 8'192;
+
+std::optional<int> report_descriptor() {
+  const char* const text = std::getenv(kReportVariable);
+  if (text == nullptr) {
+    return std::nullopt;
+  }
+  int fd = -1;
+  const char* const last = text + std::strlen(text);
+  const auto [end, error] = std::from_chars(text, last, fd);
+  return error == std::errc{} && end == last && fd >= 0 ? std::optional(fd) : std::nullopt;
+}
+
+bool write_whole(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      return false;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+FailureReport failure_report_of(const std::exception& error, int rank) {
+  FailureReport report;
+  report.rank = rank;
+  report.message = error.what();
+  if (const auto* const known = dynamic_cast<const Error*>(&error)) {
+    report.exit_code = static_cast<int>(known->exit_code());
+  }
+  if (const auto* const peer = dynamic_cast<const PeerError*>(&error)) {
+    report.culprit_rank = peer->culprit_rank();
+  }
+  return report;
+}
+
+std::string failure_report_to_line(const FailureReport& report) {
+  const Json json{{"rank", report.rank},
+                  {"exit_code", report.exit_code},
+                  {"message", report.message.substr(0, kLongestMessage)},
+                  {"culprit_rank", report.culprit_rank}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<FailureReport> failure_report_from_line(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    return std::nullopt;
+  }
+  try {
+    return FailureReport{json.at("rank").get<int>(), json.at("exit_code").get<int>(),
+                         json.at("message").get<std::string>(), json.at("culprit_rank").get<int>()};
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+void write_failure_report(const FailureReport& report) {
+  const std::optional<int> fd = report_descriptor();
+  if (!fd || !write_whole(*fd, failure_report_to_line(report))) {
+    log_error(report.message);
+  }
+}
+
+}  // namespace samegrad
