@@ -101,15 +101,13 @@ CheckpointContent training_content(const TrainState& state, const RunConfig& con
                    {"update", state.update},
                    {"skipped_windows", state.skipped_windows},
                    {"skipped_non_finite", state.skipped_non_finite},
-                   {"cursor", cursor_to_json(plan_cursor(plan, config, state.update))},
+                   {"cursor", plan_cursor_to_json(plan.cursor(state.update))},
                    {"schedule", {{"steps_taken", state.optimizer->steps()}, {"steps_total", plan.updates()}}},
                    {"config", resolved},
                    {"config_digest", config_digest(config)},
                    {"plan_digest", plan.digest()},
                    {"data_lock", identity.data_lock}};
-  for (std::int64_t rank = 0; rank < config.plan.virtual_ranks; ++rank) {
-    content.rank_files.push_back(sampler_history_to_json(sampler_history(plan, config, rank, state.update)));
-  }
+  for (const SamplerHistory& history : state.histories) content.rank_files.push_back(sampler_history_to_json(history));
   return content;
 }
 
@@ -136,6 +134,15 @@ void restore_training(const Checkpoint& checkpoint, TrainState& state) {
     throw CheckError("checkpoint", optimizer_file.string() + ": the optimizer's options are missing");
   }
   const Json scalars = Json::parse(options->second, nullptr, /*allow_exceptions=*/false);
+  std::vector<SamplerHistory> histories;
+  for (std::size_t rank = 0; rank < state.histories.size(); ++rank) {
+    const std::string name = "rank-" + std::to_string(rank) + ".json";
+    if (rank >= checkpoint.rank_files.size()) {
+      throw CheckError("checkpoint", (checkpoint.path / name).string() + ": missing, rank " + std::to_string(rank));
+    }
+    histories.push_back(sampler_history_from_json(checkpoint.rank_files[rank], static_cast<std::int64_t>(rank),
+                                                  (checkpoint.path / name).string()));
+  }
   const std::int64_t update = member(checkpoint, checkpoint.state, "update").get<std::int64_t>();
   const std::int64_t skipped = member(checkpoint, checkpoint.state, "skipped_windows").get<std::int64_t>();
   const std::int64_t non_finite = member(checkpoint, checkpoint.state, "skipped_non_finite").get<std::int64_t>();
@@ -145,6 +152,7 @@ void restore_training(const Checkpoint& checkpoint, TrainState& state) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::ranges::copy(values[i].span(), state.optimizer->state()[i].values.span().begin());
   }
+  state.histories = std::move(histories);
   state.update = update;
   state.skipped_windows = skipped;
   state.skipped_non_finite = non_finite;

@@ -11,7 +11,7 @@ std::vector<NamedShape> named_shapes(const std::vector<ParameterSpec>& specs) {
 
 TrainState initial_state(const RunConfig& config) {
   const std::vector<ParameterSpec> specs = parameter_specs(config.model);
-  TrainState state{.parameters = FlatParameters(named_shapes(specs)), .optimizer = nullptr};
+  TrainState state{.histories = {}, .parameters = FlatParameters(named_shapes(specs)), .optimizer = nullptr};
   const std::vector<ParameterPlace>& places = state.parameters.layout().places();
   for (std::size_t i = 0; i < specs.size(); ++i) {
     initialise_parameter(specs[i], static_cast<std::int64_t>(i), static_cast<std::uint64_t>(config.seed),
@@ -19,6 +19,8 @@ TrainState initial_state(const RunConfig& config) {
                                                            static_cast<std::size_t>(places[i].elements)));
   }
   state.optimizer = make_optimizer(config.optimizer, state.parameters.layout().flat_elements());
+  for (std::int64_t rank = 0; rank < config.plan.virtual_ranks; ++rank)
+    state.histories.push_back({.virtual_rank = rank});
   return state;
 }
 

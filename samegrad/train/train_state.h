@@ -8,14 +8,16 @@
 #include "samegrad/config/run_config.h"
 #include "samegrad/ddp/flat_parameters.h"
 #include "samegrad/model/parameter_spec.h"
+#include "samegrad/plan/sampler_history.h"
 #include "samegrad/train/optimizer.h"
 
 namespace samegrad {
 
 struct TrainState {
-  std::int64_t update = 0;              ///< windows passed, trained or skipped
-  std::int64_t skipped_windows = 0;     ///< N = 0 under empty_window: skip
-  std::int64_t skipped_non_finite = 0;  ///< gradients under non_finite: skip
+  std::int64_t update = 0;                ///< windows passed, trained or skipped
+  std::int64_t skipped_windows = 0;       ///< N = 0 under empty_window: skip
+  std::int64_t skipped_non_finite = 0;    ///< gradients under non_finite: skip
+  std::vector<SamplerHistory> histories;  ///< by virtual rank
   FlatParameters parameters;
   std::unique_ptr<Optimizer> optimizer;
 };

@@ -38,8 +38,9 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
       .failure = {},
       .timeout = timeout_};
   WindowBatches batches;
+  PlanWindow plan_window;
   try {
-    const PlanWindow plan_window = plan_->window(result.update);
+    plan_window = plan_->window(result.update);
     result.epoch = plan_window.epoch;
     const AtomRange range =
         rank_ranges(request.atoms_in_window, comm_->size())[static_cast<std::size_t>(comm_->rank())];
@@ -53,7 +54,7 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
   result.action = window.decision().action;
   result.message = window.decision().message;
   if (result.action == WindowAction::kSkip) {
-    state_.update = result.update;
+    pass(plan_window);
     ++state_.skipped_windows;
     result.parameters_hash = elements_hash(state_.parameters.layout(), state_.parameters.values());
   }
@@ -70,9 +71,15 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
   result.loss = window.reduce();
   if (on_gradient) on_gradient(window.gradient());
   step(result, window);
+  pass(plan_window);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   gather_shares(result, {batches.supervised_units, batches.input_tokens, window.seconds()});
   return result;
+}
+
+void Trainer::pass(const PlanWindow& plan_window) {
+  state_.update = plan_window.update;
+  for (SamplerHistory& history : state_.histories) append_window(history, plan_window, config_->plan.accumulation);
 }
 
 void Trainer::step(UpdateResult& result, Window& window) {
@@ -98,7 +105,6 @@ void Trainer::step(UpdateResult& result, Window& window) {
   } else {
     ++state_.skipped_non_finite;
   }
-  state_.update = result.update;
   result.parameters_hash = elements_hash(layout, state_.parameters.values());
 }
 

@@ -60,6 +60,7 @@ class Trainer {
 
  private:
   void step(UpdateResult& result, Window& window);
+  void pass(const PlanWindow& plan_window);
   void gather_shares(UpdateResult& result, const RankShare& mine);
 
   const RunConfig* config_;
