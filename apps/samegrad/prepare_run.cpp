@@ -1,0 +1,85 @@
+#include "apps/samegrad/prepare_run.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "samegrad/base/atomic_file.h"
+#include "samegrad/base/digest.h"
+#include "samegrad/base/error.h"
+#include "samegrad/base/json.h"
+#include "samegrad/checkpoint/safetensors.h"
+#include "samegrad/config/load.h"
+#include "samegrad/model/parameter_spec.h"
+
+namespace samegrad {
+namespace {
+
+constexpr std::int64_t kMostIdsInPlanFile = 2'000'000;
+
+// Initial weights depend on model and seed alone; both stand in the file, so that a stale one is noticed.
+std::string weights_key(const RunConfig& config) {
+  return Json{{"seed", config.seed}, {"model", config_to_json(config)["model"]}}.dump();
+}
+
+bool initial_weights_are_current(const RunConfig& config, const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return false;
+  try {
+    const SafetensorsFile weights(file);
+    const auto made_for = weights.metadata().find("made_for");
+    return made_for != weights.metadata().end() && made_for->second == weights_key(config);
+  } catch (const Error&) {  // damaged: it is made again
+    return false;
+  }
+}
+
+void write_initial_weights(const RunConfig& config, const std::filesystem::path& file) {
+  const std::vector<ParameterSpec> specs = parameter_specs(config.model);
+  std::vector<std::vector<float>> values;
+  std::vector<TensorView> views;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    values.emplace_back(static_cast<std::size_t>(specs[i].elements()));
+    initialise_parameter(specs[i], static_cast<std::int64_t>(i), static_cast<std::uint64_t>(config.seed), values.back());
+    views.push_back({specs[i].name, TensorType::kFloat32, specs[i].shape, std::as_bytes(std::span(values.back()))});
+  }
+  write_file_atomically(file, safetensors_bytes(views, {{"made_for", weights_key(config)}}));
+}
+
+bool plan_is_current(const UpdatePlan& plan, const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return false;
+  try {
+    const Json written = read_json_file(file, "plan");
+    return written.value("digest", "") == plan.digest() && written.value("updates", std::int64_t{0}) == plan.updates();
+  } catch (const std::exception&) {  // unreadable or of another form: it is made again
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string prepare_run(const RunConfig& config, const RunPaths& paths) {
+  std::string wrote;
+  const auto note = [&](const std::string& what, const std::filesystem::path& file) {
+    wrote += "  wrote " + what + ": " + file.string() + "\n";
+  };
+  for (const std::filesystem::path& file : prepare_data(config, paths)) note("data", file);
+  const DataSets data = open_data(config, paths);
+  const std::unique_ptr<UpdatePlan> plan = make_update_plan(config, *data.train);
+  if (!plan_is_current(*plan, paths.plan)) {
+    write_json_file(paths.plan, plan_to_json(*plan, config, kMostIdsInPlanFile));
+    note("plan", paths.plan);
+  }
+  if (!initial_weights_are_current(config, paths.init)) {
+    write_initial_weights(config, paths.init);
+    note("initial weights", paths.init);
+  }
+  return wrote;
+}
+
+OpenedRun open_run(const RunConfig& config, const RunPaths& paths) {
+  OpenedRun run{.data = open_data(config, paths), .plan = nullptr, .digest = {}};
+  run.plan = make_update_plan(config, *run.data.train);
+  run.digest = sha256_hex(config_digest(config) + run.plan->digest() + run.data.lock_digest);
+  return run;
+}
+
+}  // namespace samegrad

@@ -1,0 +1,27 @@
+// What a run needs on disk before its first update: data, data lock, plan, initial weights. Torch-free, so that the front
+// and rank 0 of a training use the same code.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "samegrad/config/run_config.h"
+#include "samegrad/config/run_paths.h"
+#include "samegrad/data/prepare_data.h"
+#include "samegrad/plan/update_plan.h"
+
+namespace samegrad {
+
+/// Writes what is missing or was made from another config; leaves the rest. Returns what it wrote, for a person. Throws
+/// InputError; nothing is left half written. Local.
+std::string prepare_run(const RunConfig& config, const RunPaths& paths);
+
+/// Opens what prepare_run() left: data and plan. Throws InputError. Local.
+struct OpenedRun {
+  DataSets data;
+  std::unique_ptr<UpdatePlan> plan;
+  std::string digest;  ///< of config, plan and data lock: what ranks agree on before each window
+};
+OpenedRun open_run(const RunConfig& config, const RunPaths& paths);
+
+}  // namespace samegrad

@@ -1,0 +1,55 @@
+#include "apps/samegrad/run_context.h"
+
+#include <exception>
+
+#include "samegrad/base/error.h"
+#include "samegrad/base/log.h"
+#include "samegrad/comm/agreement.h"
+#include "samegrad/comm/environment.h"
+#include "samegrad/config/load.h"
+
+namespace samegrad {
+
+void together(Communicator& comm, std::string_view name, std::int64_t update, std::chrono::milliseconds timeout,
+              const std::function<void()>& action) {
+  std::string failure;
+  int code = 0;
+  try {
+    action();
+  } catch (const Error& error) {
+    failure = error.what();
+    code = static_cast<int>(error.exit_code());
+  } catch (const std::exception& error) {
+    failure = "[" + std::string(name) + "] rank " + std::to_string(comm.rank()) + ": " + error.what();
+    code = static_cast<int>(ExitCode::kRunFailed);
+  }
+  agree_no_failure(comm, failure, code, {name, update, timeout});
+}
+
+std::string share_text(Communicator& comm, const std::string& text, std::chrono::milliseconds timeout) {
+  auto size = static_cast<std::int64_t>(text.size());
+  comm.broadcast(std::as_writable_bytes(std::span(&size, 1)), 0, {"text size", 0, timeout});
+  std::string shared = text;
+  shared.resize(static_cast<std::size_t>(size));
+  comm.broadcast(std::as_writable_bytes(std::span(shared)), 0, {"text", 0, timeout});
+  return shared;
+}
+
+RunContext open_run_context(const CommandLine& command) {
+  RunContext context{.config = load_config(command.config, command.overrides),
+                     .paths = RunPaths(command.run),
+                     .comm = nullptr,
+                     .run = {}};
+  const WorkerEnvironment environment = read_worker_environment();
+  context.comm = communicator_from_environment(environment, context.timeout());
+  together(*context.comm, "prepare", 0, context.timeout(), [&] {
+    if (!context.leader()) return;
+    const std::string wrote = prepare_run(context.config, context.paths);
+    if (!wrote.empty()) log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));
+  });
+  together(*context.comm, "open", 0, context.timeout(),
+           [&] { context.run = open_run(context.config, context.paths); });
+  return context;
+}
+
+}  // namespace samegrad

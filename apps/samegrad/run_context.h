@@ -1,0 +1,38 @@
+// What every computing subcommand starts with: config, communicator, prepared data and plan.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "apps/samegrad/command_line.h"
+#include "apps/samegrad/prepare_run.h"
+#include "samegrad/comm/communicator.h"
+#include "samegrad/config/run_config.h"
+#include "samegrad/config/run_paths.h"
+
+namespace samegrad {
+
+struct RunContext {
+  RunConfig config;
+  RunPaths paths;
+  std::unique_ptr<Communicator> comm;
+  OpenedRun run;
+
+  bool leader() const { return comm->rank() == 0; }
+  std::chrono::milliseconds timeout() const { return std::chrono::seconds(config.run.timeout_s); }
+};
+
+/// Joins the other ranks, lets rank 0 prepare what is missing, and opens it on every rank. Where anything fails, every rank
+/// throws the same error. Collective.
+RunContext open_run_context(const CommandLine& command);
+
+/// Runs `action` and agrees on its failure: where it throws on any rank, every rank throws the same error. Collective.
+void together(Communicator& comm, std::string_view name, std::int64_t update, std::chrono::milliseconds timeout,
+              const std::function<void()>& action);
+
+/// A text of rank 0 for all. Collective.
+std::string share_text(Communicator& comm, const std::string& text, std::chrono::milliseconds timeout);
+
+}  // namespace samegrad
