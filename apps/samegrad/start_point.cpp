@@ -1,0 +1,74 @@
+#include "apps/samegrad/start_point.h"
+
+#include <array>
+#include <cstdio>
+#include <random>
+
+#include "samegrad/base/error.h"
+#include "samegrad/base/json.h"
+#include "samegrad/base/log.h"
+#include "samegrad/checkpoint/training_checkpoint.h"
+
+namespace samegrad {
+namespace {
+
+std::string new_run_id() {
+  std::random_device device;
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%08x%08x", device(), device());
+  return text.data();
+}
+
+std::string current_run_id(const RunPaths& paths) {
+  if (!std::filesystem::exists(paths.current_run)) return "";
+  const Json current = read_json_file(paths.current_run, "resume");
+  return current.is_object() && current.contains("run_id") && current["run_id"].is_string()
+             ? current["run_id"].get<std::string>()
+             : "";
+}
+
+// The checkpoint to go on from, or "" for a new run.
+std::filesystem::path choose_checkpoint(const RunPaths& paths, const std::string& resume) {
+  if (resume.empty()) return {};
+  if (resume != "latest" && resume != "auto") return resume;
+  const std::string run_id = current_run_id(paths);
+  const LatestCheckpoint latest = find_latest(paths.checkpoints, run_id);
+  for (const CheckpointStatus& passed : latest.passed_over) {
+    log_warn("[resume] passed over " + passed.path.string() + ": " + passed.problem);
+  }
+  if (latest.path) return *latest.path;
+  if (resume == "auto") return {};
+  throw InputError("resume", "latest: no complete checkpoint of the current run in " + paths.checkpoints.string() +
+                                 "; give a checkpoint's path, use --resume auto, or train without --resume");
+}
+
+}  // namespace
+
+StartPoint choose_start(RunContext& context, const std::string& resume) {
+  std::string chosen;
+  std::string run_id;
+  together(*context.comm, "resume", 0, context.timeout(), [&] {
+    if (!context.leader()) return;
+    chosen = choose_checkpoint(context.paths, resume).string();
+    if (!chosen.empty()) verify_checkpoint(chosen);
+    run_id = new_run_id();
+  });
+  chosen = share_text(*context.comm, chosen, context.timeout());
+  StartPoint start{.state = initial_state(context.config),
+                   .run_id = share_text(*context.comm, run_id, context.timeout()),
+                   .resumed_from = std::nullopt};
+  together(*context.comm, "start", 0, context.timeout(), [&] {
+    if (chosen.empty()) {
+      load_parameters(context.paths.init, start.state.parameters);
+      return;
+    }
+    const Checkpoint checkpoint = verify_checkpoint(chosen);
+    refuse_other_run(checkpoint, context.config, *context.run.plan, context.run.data.lock);
+    restore_training(checkpoint, start.state);
+    start.run_id = checkpoint.state.at("run_id").get<std::string>();
+    start.resumed_from = chosen;
+  });
+  return start;
+}
+
+}  // namespace samegrad
