@@ -36,7 +36,7 @@ std::filesystem::path choose_checkpoint(const RunPaths& paths, const std::string
   for (const CheckpointStatus& passed : latest.passed_over) {
     log_warn("[resume] passed over " + passed.path.string() + ": " + passed.problem);
   }
-  if (latest.path) return *latest.path;
+  if (latest.found) return latest.found->path;
   if (resume == "auto") return {};
   throw InputError("resume", "latest: no complete checkpoint of the current run in " + paths.checkpoints.string() +
                                  "; give a checkpoint's path, use --resume auto, or train without --resume");

@@ -1,0 +1,171 @@
+#include "apps/samegrad/training_run.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <iostream>
+#include <utility>
+
+#include "apps/samegrad/run_description.h"
+#include "samegrad/base/atomic_file.h"
+#include "samegrad/base/error.h"
+#include "samegrad/base/log.h"
+#include "samegrad/checkpoint/training_checkpoint.h"
+#include "samegrad/launch/worker_signals.h"
+#include "samegrad/plan/atom_tree.h"
+#include "samegrad/train/window_batches.h"
+
+namespace samegrad {
+namespace {
+
+std::string kind_of(bool resumed, std::int64_t last_update, std::int64_t total_updates) {
+  if (resumed) return "resumed";
+  return last_update < total_updates ? "stopped" : "continuous";
+}
+
+std::string numbered(const char* prefix, std::int64_t update) {
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "%s-%04lld.safetensors", prefix, static_cast<long long>(update));
+  return name.data();
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(RunContext& context, const CommandLine& command, StartPoint start)
+    : context_(&context),
+      command_(&command),
+      run_id_(std::move(start.run_id)),
+      resumed_from_(std::move(start.resumed_from)),
+      trainer_(context.config, *context.run.data.train, *context.run.plan, *context.comm, context.run.digest,
+               std::move(start.state)),
+      first_update_(trainer_.state().update + 1),
+      last_update_(context.config.plan.stop_at >= first_update_ ? context.config.plan.stop_at
+                                                                : context.run.plan->updates()),
+      kind_(kind_of(resumed_from_.has_value(), last_update_, context.run.plan->updates())) {}
+
+int TrainingRun::run() {
+  if (first_update_ > context_->run.plan->updates()) {
+    if (context_->leader()) {
+      std::cout << "already at update " << trainer_.state().update << " of " << context_->run.plan->updates()
+                << ": nothing is left to train\n";
+    }
+    return 0;
+  }
+  if (context_->leader()) show_header();
+  if (command_->dry_run) {
+    if (context_->leader()) std::cout << dry_run_text(*context_, first_update_);
+    return 0;
+  }
+  together(*context_->comm, "train", 0, context_->timeout(), [&] {
+    if (!context_->leader()) return;
+    write_json_file(context_->paths.current_run, {{"run_id", run_id_}, {"kind", kind_}});
+    log_.emplace(MetricsLog(context_->paths.metrics, run_id_, kind_, first_update_ - 1), first_update_, last_update_,
+                 context_->config.logging.every);
+  });
+  while (trainer_.state().update < last_update_) {
+    const UpdateResult result = one_update();
+    if (result.action == WindowAction::kRefuse) throw RunError::from_line(result.message);
+    if (result.action == WindowAction::kStop) {
+      const int signal = agreed_signal();
+      save();
+      if (context_->leader()) show_summary("stopped by signal " + std::to_string(signal));
+      return 128 + signal;
+    }
+    const std::optional<Evaluation> validation = validation_due(result.update);
+    together(*context_->comm, "metrics", result.update, context_->timeout(), [&] {
+      if (log_) log_->update_done(result, validation);
+    });
+    const std::int64_t every = context_->config.checkpoint.every;
+    if (every > 0 && result.update % every == 0) save();
+  }
+  save();
+  save_final_parameters();
+  if (context_->leader()) {
+    show_summary(last_update_ < context_->run.plan->updates() ? "stopped as asked" : "finished");
+  }
+  return 0;
+}
+
+UpdateResult TrainingRun::one_update() {
+  if (command_->trace_ids && context_->leader()) {
+    std::cout << trace_ids_text(context_->run.plan->window(trainer_.state().update + 1), context_->comm->size());
+  }
+  if (command_->dump_gradients.empty()) return trainer_.train_update(stop_signal() != 0);
+  return trainer_.train_update(stop_signal() != 0, [&](std::span<const float> gradient) { dump_gradient(gradient); });
+}
+
+void TrainingRun::dump_gradient(std::span<const float> gradient) {
+  const std::int64_t update = trainer_.state().update + 1;
+  together(*context_->comm, "dump-gradients", update, context_->timeout(), [&] {
+    if (!context_->leader()) return;
+    const std::vector<TensorView> views = parameter_views(trainer_.state().parameters.layout(), gradient);
+    write_file_atomically(std::filesystem::path(command_->dump_gradients) / numbered("gradients", update),
+                          safetensors_bytes(views));
+  });
+}
+
+std::optional<Evaluation> TrainingRun::validation_due(std::int64_t update) {
+  if (!context_->run.data.validation) return std::nullopt;
+  const std::int64_t every = context_->config.evaluation.every;
+  if (update != last_update_ && (every == 0 || update % every != 0)) return std::nullopt;
+  return evaluate(trainer_.model(), *context_->run.data.validation, context_->config.evaluation.batch_size,
+                  *context_->comm, context_->timeout());
+}
+
+void TrainingRun::save() {
+  const std::int64_t update = trainer_.state().update;
+  if (update == saved_update_) return;
+  together(*context_->comm, "save", update, context_->timeout(), [&] {
+    if (!context_->leader()) return;
+    CheckpointContent content = training_content(trainer_.state(), context_->config, *context_->run.plan,
+                                                 {run_id_, kind_, context_->run.data.lock});
+    content.manifest_facts = manifest_facts(*context_->comm);
+    const std::filesystem::path path = save_checkpoint(context_->paths.checkpoints, update, content);
+    log_info("saved " + path.string());
+    prune_checkpoints(context_->paths.checkpoints, run_id_, context_->config.checkpoint.keep);
+  });
+  saved_update_ = update;
+}
+
+void TrainingRun::save_final_parameters() {
+  together(*context_->comm, "save", last_update_, context_->timeout(), [&] {
+    if (!context_->leader()) return;
+    write_file_atomically(context_->paths.final_parameters(kind_),
+                          safetensors_bytes(parameter_views(trainer_.state().parameters.layout(),
+                                                            trainer_.state().parameters.values())));
+  });
+}
+
+int TrainingRun::agreed_signal() {
+  const std::int32_t mine = stop_signal();
+  std::vector<std::int32_t> all(static_cast<std::size_t>(context_->comm->size()));
+  context_->comm->all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
+                             {"stop signal", trainer_.state().update, context_->timeout()});
+  return *std::ranges::max_element(all);
+}
+
+void TrainingRun::show_header() const {
+  RunHeader header = run_header(*context_, first_update_);
+  header.run_id = run_id_;
+  header.last_update = last_update_;
+  header.action = resumed_from_ ? "resume from " + resumed_from_->string() : "train from scratch";
+  if (last_update_ < header.total_updates) header.action += ", stop at update " + std::to_string(last_update_);
+  if (!command_->quiet) std::cout << header_text(header, TextStyle{.colour = log_uses_colour()}) << std::flush;
+}
+
+void TrainingRun::show_summary(const std::string& outcome) {
+  RunSummary summary = log_->summary();
+  summary.outcome = outcome;
+  summary.update = trainer_.state().update;
+  summary.total_updates = context_->run.plan->updates();
+  summary.places = {{"metrics", context_->paths.metrics.string()},
+                    {"checkpoints", context_->paths.checkpoints.string()}};
+  if (summary.update < summary.total_updates) {
+    summary.next = "samegrad train --resume latest";
+  } else {
+    summary.next = "samegrad evaluate";
+  }
+  if (!command_->quiet) std::cout << summary_text(summary, TextStyle{.colour = log_uses_colour()}) << std::flush;
+}
+
+}  // namespace samegrad

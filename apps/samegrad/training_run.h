@@ -1,0 +1,47 @@
+// A training from its start point to its last update: the loop around train/trainer.h, with everything that touches the
+// disk or the screen.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "apps/samegrad/command_line.h"
+#include "apps/samegrad/run_context.h"
+#include "apps/samegrad/start_point.h"
+#include "apps/samegrad/training_log.h"
+#include "samegrad/train/trainer.h"
+
+namespace samegrad {
+
+class TrainingRun {
+ public:
+  TrainingRun(RunContext& context, const CommandLine& command, StartPoint start);
+
+  /// Trains to the stop or the end, saves, and returns the exit code: 0, or 128 + signal after a signal's checkpoint.
+  /// Throws the same error on every rank. Collective.
+  int run();
+
+ private:
+  void show_header() const;
+  void dry_run();
+  UpdateResult one_update();
+  void dump_gradient(std::span<const float> gradient);
+  std::optional<Evaluation> validation_due(std::int64_t update);
+  void save();
+  void save_final_parameters();
+  int agreed_signal();
+  void show_summary(const std::string& outcome);
+
+  RunContext* context_;
+  const CommandLine* command_;
+  std::string run_id_;
+  std::optional<std::filesystem::path> resumed_from_;
+  Trainer trainer_;
+  std::int64_t first_update_;
+  std::int64_t last_update_;
+  std::string kind_;
+  std::optional<TrainingLog> log_;
+  std::int64_t saved_update_ = -1;
+};
+
+}  // namespace samegrad
