@@ -38,7 +38,8 @@ void write_initial_weights(const RunConfig& config, const std::filesystem::path&
   std::vector<TensorView> views;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     values.emplace_back(static_cast<std::size_t>(specs[i].elements()));
-    initialise_parameter(specs[i], static_cast<std::int64_t>(i), static_cast<std::uint64_t>(config.seed), values.back());
+    initialise_parameter(specs[i], static_cast<std::int64_t>(i), static_cast<std::uint64_t>(config.seed),
+                         values.back());
     views.push_back({specs[i].name, TensorType::kFloat32, specs[i].shape, std::as_bytes(std::span(values.back()))});
   }
   write_file_atomically(file, safetensors_bytes(views, {{"made_for", weights_key(config)}}));

@@ -1,5 +1,5 @@
-// What a run needs on disk before its first update: data, data lock, plan, initial weights. Torch-free, so that the front
-// and rank 0 of a training use the same code.
+// What a run needs on disk before its first update: data, data lock, plan, initial weights. Torch-free, so that the
+// front and rank 0 of a training use the same code.
 #pragma once
 
 #include <memory>

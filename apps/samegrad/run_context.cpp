@@ -47,8 +47,7 @@ RunContext open_run_context(const CommandLine& command) {
     const std::string wrote = prepare_run(context.config, context.paths);
     if (!wrote.empty()) log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));
   });
-  together(*context.comm, "open", 0, context.timeout(),
-           [&] { context.run = open_run(context.config, context.paths); });
+  together(*context.comm, "open", 0, context.timeout(), [&] { context.run = open_run(context.config, context.paths); });
   return context;
 }
 

@@ -24,8 +24,8 @@ struct RunContext {
   std::chrono::milliseconds timeout() const { return std::chrono::seconds(config.run.timeout_s); }
 };
 
-/// Joins the other ranks, lets rank 0 prepare what is missing, and opens it on every rank. Where anything fails, every rank
-/// throws the same error. Collective.
+/// Joins the other ranks, lets rank 0 prepare what is missing, and opens it on every rank. Where anything fails, every
+/// rank throws the same error. Collective.
 RunContext open_run_context(const CommandLine& command);
 
 /// Runs `action` and agrees on its failure: where it throws on any rank, every rank throws the same error. Collective.

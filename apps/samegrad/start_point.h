@@ -17,9 +17,9 @@ struct StartPoint {
   std::optional<std::filesystem::path> resumed_from;
 };
 
-/// `resume`: empty (a new run from outputs/init.safetensors), a checkpoint's path, "latest" (the newest complete one of the
-/// current run; it is an error if there is none) or "auto" (latest, else a new run). Rank 0 chooses and verifies; all
-/// ranks take the same. Damaged newer checkpoints that are passed over are named. Collective.
+/// `resume`: empty (a new run from outputs/init.safetensors), a checkpoint's path, "latest" (the newest complete one of
+/// the current run; it is an error if there is none) or "auto" (latest, else a new run). Rank 0 chooses and verifies;
+/// all ranks take the same. Damaged newer checkpoints that are passed over are named. Collective.
 StartPoint choose_start(RunContext& context, const std::string& resume);
 
 }  // namespace samegrad

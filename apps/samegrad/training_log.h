@@ -1,5 +1,5 @@
-// What a training tells while it runs: lines of outputs/metrics.jsonl, progress, and the sums for the summary. On rank 0
-// only.
+// What a training tells while it runs: lines of outputs/metrics.jsonl, progress, and the sums for the summary. On rank
+// 0 only.
 #pragma once
 
 #include <chrono>

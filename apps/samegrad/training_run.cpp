@@ -64,7 +64,6 @@ int TrainingRun::run() {
   });
   while (trainer_.state().update < last_update_) {
     const UpdateResult result = one_update();
-    if (result.action == WindowAction::kRefuse) throw RunError::from_line(result.message);
     if (result.action == WindowAction::kStop) {
       const int signal = agreed_signal();
       save();
@@ -130,9 +129,9 @@ void TrainingRun::save() {
 void TrainingRun::save_final_parameters() {
   together(*context_->comm, "save", last_update_, context_->timeout(), [&] {
     if (!context_->leader()) return;
-    write_file_atomically(context_->paths.final_parameters(kind_),
-                          safetensors_bytes(parameter_views(trainer_.state().parameters.layout(),
-                                                            trainer_.state().parameters.values())));
+    write_file_atomically(
+        context_->paths.final_parameters(kind_),
+        safetensors_bytes(parameter_views(trainer_.state().parameters.layout(), trainer_.state().parameters.values())));
   });
 }
 

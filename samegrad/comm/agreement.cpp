@@ -18,9 +18,10 @@ std::string text_of(const std::array<char, kSize>& chars) {
   return {chars.data(), std::find(chars.begin(), chars.end(), '\0')};
 }
 
-WindowDecision refuse(std::string message) {
+WindowDecision refuse(std::string message, int exit_code = static_cast<int>(ExitCode::kRunFailed)) {
   WindowDecision decision;
   decision.action = WindowAction::kRefuse;
+  decision.exit_code = exit_code;
   decision.message = std::move(message);
   return decision;
 }
@@ -30,15 +31,10 @@ std::string differ(std::string_view what, const std::string& of_rank_0, std::siz
          ", rank " + std::to_string(rank) + " has " + other + "; start all ranks with the same configuration and data";
 }
 
-/// The line of the lowest failed rank, or "".
-std::string failure_of(std::span<const AgreementRecord> records) {
-  for (std::size_t rank = 0; rank < records.size(); ++rank) {
-    if (records[rank].failed != 0) {
-      const std::string message = text_of(records[rank].message);
-      return message.empty() ? "[agreement] rank " + std::to_string(rank) + " failed without a message" : message;
-    }
-  }
-  return "";
+/// The line of a failed rank.
+std::string failure_line(const AgreementRecord& record, std::size_t rank) {
+  const std::string message = text_of(record.message);
+  return message.empty() ? "[agreement] rank " + std::to_string(rank) + " failed without a message" : message;
 }
 
 /// What the first record that differs from rank 0's differs in, or "".
@@ -81,8 +77,10 @@ std::string window_name(const AgreementRecord& record) {
 
 WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWindowPolicy policy) {
   SAMEGRAD_CHECK_OP(records.size(), >, 0U);
-  if (std::string failure = failure_of(records); !failure.empty()) {
-    return refuse(std::move(failure));
+  for (std::size_t rank = 0; rank < records.size(); ++rank) {
+    if (records[rank].failed != 0) {
+      return refuse(failure_line(records[rank], rank), records[rank].failed);
+    }
   }
   if (std::string difference = difference_of(records); !difference.empty()) {
     return refuse(std::move(difference));
@@ -105,7 +103,7 @@ WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWind
     return decision;
   }
   decision = refuse(window_name(first) +
-                    ": 0 supervised units in all ranks, at least 1 is needed; look whether every label is masked, or "
+                    ": 0 supervised tokens in all ranks, at least 1 is needed; look whether every label is masked, or "
                     "pass over such windows with objective.empty_window: skip");
   decision.refused_for_zero_units = true;
   return decision;

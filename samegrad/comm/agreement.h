@@ -20,9 +20,9 @@ struct AgreementRecord {
   std::int64_t atoms_in_window = 0;
   std::int64_t supervised_units = 0;  ///< of this rank's atoms
   std::uint8_t has_data = 0;
-  std::uint8_t stop_asked = 0;  ///< a signal asked this rank to stop
-  std::uint8_t failed = 0;
-  std::array<char, 240> message{};  ///< the failure, NUL-terminated
+  std::uint8_t stop_asked = 0;       ///< a signal asked this rank to stop
+  std::uint8_t failed = 0;           ///< 0, or the exit code (base/error.h) of this rank's failure
+  std::array<char, 1000> message{};  ///< the failure, NUL-terminated
 };
 
 enum class WindowAction { kTrain, kSkip, kStop, kRefuse };
@@ -33,6 +33,7 @@ struct WindowDecision {
   std::int64_t global_units = 0;  ///< N
   std::string message;            ///< for kRefuse: the line that every rank reports
   bool refused_for_zero_units = false;
+  int exit_code = 0;  ///< for kRefuse
 };
 
 /// The decision from all ranks' records, in rank order; the same on every rank. kStop where any rank asks (before
@@ -43,6 +44,10 @@ WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWind
 /// Exchanges `mine`; returns every rank's, in rank order. Collective.
 std::vector<AgreementRecord> exchange_records(Communicator& comm, const AgreementRecord& mine,
                                               std::chrono::milliseconds timeout);
+
+/// Throws the error whose line is `line` ("[stage] message"): InputError for kBadInput, CheckError for kCheckFailed,
+/// else RunError. Local.
+[[noreturn]] void throw_failure_line(const std::string& line, int exit_code);
 
 /// After something that may fail on one rank alone: every rank calls it with its own failure line ("" = none). Where
 /// any rank failed, every rank throws the same RunError (or InputError where the first failing rank's code is

@@ -1,4 +1,4 @@
-// agree_no_failure() of comm/agreement.h.
+// throw_failure_line() and agree_no_failure() of comm/agreement.h.
 #include <algorithm>
 #include <cstring>
 
@@ -24,7 +24,9 @@ std::pair<std::string, std::string> split_line(const std::string& line) {
   return {"run", line};
 }
 
-[[noreturn]] void throw_failure(const std::string& line, int exit_code) {
+}  // namespace
+
+void throw_failure_line(const std::string& line, int exit_code) {
   const auto [stage, message] = split_line(line);
   switch (static_cast<ExitCode>(exit_code)) {
     case ExitCode::kBadInput:
@@ -36,8 +38,6 @@ std::pair<std::string, std::string> split_line(const std::string& line) {
   }
 }
 
-}  // namespace
-
 void agree_no_failure(Communicator& comm, const std::string& my_failure, int my_exit_code, const CallLabel& label) {
   FailureRecord mine;
   mine.failed = my_failure.empty() ? 0 : 1;
@@ -47,7 +47,7 @@ void agree_no_failure(Communicator& comm, const std::string& my_failure, int my_
   comm.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(records)), label);
   for (const FailureRecord& record : records) {
     if (record.failed != 0) {
-      throw_failure(record.line.data(), record.exit_code);
+      throw_failure_line(record.line.data(), record.exit_code);
     }
   }
 }

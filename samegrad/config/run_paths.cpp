@@ -13,6 +13,7 @@ RunPaths::RunPaths(std::filesystem::path folder)
       data_lock(outputs / "data.lock.json"),
       reference32(outputs / "reference.safetensors"),
       reference64(outputs / "reference-float64.safetensors"),
+      current_run(outputs / "run.json"),
       metrics(outputs / "metrics.jsonl"),
       report(outputs / "report.json"),
       figures(outputs / "figures"),
@@ -29,7 +30,8 @@ std::filesystem::path RunPaths::text_index(const std::string& split) const {
 }
 
 std::vector<std::filesystem::path> RunPaths::generated_files() const {
-  std::vector<std::filesystem::path> files = {plan, init, data_lock, reference32, reference64, metrics, report};
+  std::vector<std::filesystem::path> files = {plan,        init,        data_lock, reference32,
+                                              reference64, current_run, metrics,   report};
   for (const char* kind : {"stopped", "continuous", "resumed"}) {
     files.push_back(final_parameters(kind));
   }

@@ -20,6 +20,7 @@ struct RunPaths {
   std::filesystem::path data_lock;
   std::filesystem::path reference32;
   std::filesystem::path reference64;
+  std::filesystem::path current_run;
   std::filesystem::path metrics;
   std::filesystem::path report;
   std::filesystem::path figures;

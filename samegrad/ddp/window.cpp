@@ -21,7 +21,7 @@ AgreementRecord record_of(const WindowRequest& request) {
   record.supervised_units = request.supervised_units;
   record.has_data = request.supervised_units > 0 ? 1 : 0;
   record.stop_asked = request.stop_asked ? 1 : 0;
-  record.failed = request.failure.empty() ? 0 : 1;
+  record.failed = request.failure.empty() ? 0 : static_cast<std::uint8_t>(request.failure_exit_code);
   std::copy_n(request.digest.begin(), std::min(request.digest.size(), record.digest.size()), record.digest.begin());
   std::copy_n(request.failure.begin(), std::min(request.failure.size(), record.message.size() - 1),
               record.message.begin());

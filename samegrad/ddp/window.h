@@ -29,7 +29,8 @@ struct WindowRequest {
   std::string_view digest;            ///< of plan and config, at most 64 characters, the same on all ranks
   EmptyWindowPolicy empty_window = EmptyWindowPolicy::kError;
   bool stop_asked = false;
-  std::string failure;  ///< "" or the line with which this rank failed before the window
+  std::string failure;        ///< "" or the line with which this rank failed before the window
+  int failure_exit_code = 1;  ///< of that failure
   std::chrono::milliseconds timeout{1'800'000};
 };
 

@@ -48,16 +48,18 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
     request.supervised_units = batches.supervised_units;
   } catch (const Error& error) {
     request.failure = error.what();
+    request.failure_exit_code = static_cast<int>(error.exit_code());
   }
   fault_point("agreement", comm_->rank(), result.update);
   Window window(state_.parameters, pool_, *comm_, request);
   result.action = window.decision().action;
-  result.message = window.decision().message;
   if (result.action == WindowAction::kSkip) {
     pass(plan_window);
     ++state_.skipped_windows;
     result.parameters_hash = elements_hash(state_.parameters.layout(), state_.parameters.values());
   }
+  if (result.action == WindowAction::kRefuse)
+    throw_failure_line(window.decision().message, window.decision().exit_code);
   if (result.action != WindowAction::kTrain) return result;
 
   for (std::int64_t atom = window.atoms().begin; atom < window.atoms().end; ++atom) {

@@ -30,7 +30,6 @@ struct UpdateResult {
   std::int64_t update = 0;
   std::int64_t epoch = 0;
   WindowAction action = WindowAction::kTrain;
-  std::string message;         ///< for kRefuse
   LossSum loss;                ///< S and N of the window, global
   bool stepped = false;        ///< false: nothing moved (skipped window or non-finite gradient)
   double gradient_norm = 0.0;  ///< of S/N's gradient, before clipping
@@ -53,9 +52,10 @@ class Trainer {
   TrainState& state() { return state_; }
   const Model& model() const { return *model_; }
 
-  /// The next window: agreement, forward and backward of this rank's atoms, exchange, step. kStop and kRefuse leave
-  /// everything untouched. `on_gradient` sees the reduced flat gradient before clipping. A non-finite gradient under
-  /// `non_finite: error` throws the same RunError on every rank, nothing stepped. Collective.
+  /// The next window: agreement, forward and backward of this rank's atoms, exchange, step. kStop leaves everything
+  /// untouched, and so does a refusal, which throws the same error on every rank. `on_gradient` sees the reduced flat
+  /// gradient before clipping. A non-finite gradient under `non_finite: error` throws the same RunError on every rank,
+  /// nothing stepped. Collective.
   UpdateResult train_update(bool stop_asked, const std::function<void(std::span<const float>)>& on_gradient = {});
 
  private:

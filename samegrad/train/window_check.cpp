@@ -100,7 +100,9 @@ WindowCheck check_window(const RunConfig& config, const SampleSource& train, con
                   .digest = digest,
                   .failure = {},
                   .timeout = timeout});
-    if (exact.decision().action != WindowAction::kTrain) throw RunError("check", exact.decision().message);
+    if (exact.decision().action != WindowAction::kTrain) {
+      throw_failure_line(exact.decision().message, exact.decision().exit_code);
+    }
     for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
       const PackedBatch& batch = batches.atoms[static_cast<std::size_t>(atom - range.begin)];
       exact.backward(atom, batch.supervised_tokens(), [&] { return model->loss_sum(batch, std::nullopt); });
