@@ -62,7 +62,7 @@ std::string prepare_run(const RunConfig& config, const RunPaths& paths) {
   const auto note = [&](const std::string& what, const std::filesystem::path& file) {
     wrote += "  wrote " + what + ": " + file.string() + "\n";
   };
-  for (const std::filesystem::path& file : prepare_data(config, paths)) note("data", file);
+  for (const std::filesystem::path& file : prepare_data(config, paths).written) note("data", file);
   const DataSets data = open_data(config, paths);
   const std::unique_ptr<UpdatePlan> plan = make_update_plan(config, *data.train);
   if (!plan_is_current(*plan, paths.plan)) {
@@ -79,7 +79,7 @@ std::string prepare_run(const RunConfig& config, const RunPaths& paths) {
 OpenedRun open_run(const RunConfig& config, const RunPaths& paths) {
   OpenedRun run{.data = open_data(config, paths), .plan = nullptr, .digest = {}};
   run.plan = make_update_plan(config, *run.data.train);
-  run.digest = sha256_hex(config_digest(config) + run.plan->digest() + run.data.lock_digest);
+  run.digest = sha256_hex(config_digest(config) + run.plan->digest() + run.data.lock.digest());
   return run;
 }
 

@@ -106,7 +106,7 @@ CheckpointContent training_content(const TrainState& state, const RunConfig& con
                    {"config", resolved},
                    {"config_digest", config_digest(config)},
                    {"plan_digest", plan.digest()},
-                   {"data_lock", identity.data_lock}};
+                   {"data_lock", to_json(identity.data_lock)}};
   for (const SamplerHistory& history : state.histories) content.rank_files.push_back(sampler_history_to_json(history));
   return content;
 }
@@ -159,7 +159,7 @@ void restore_training(const Checkpoint& checkpoint, TrainState& state) {
 }
 
 void refuse_other_run(const Checkpoint& checkpoint, const RunConfig& config, const UpdatePlan& plan,
-                      const Json& data_lock) {
+                      const DataLock& data_lock) {
   const Difference difference =
       first_difference(member(checkpoint, checkpoint.state, "config"), config_to_json(config), "");
   if (!difference.key.empty()) {
@@ -167,7 +167,9 @@ void refuse_other_run(const Checkpoint& checkpoint, const RunConfig& config, con
                                    difference.in_checkpoint + ", this run has " + difference.here +
                                    "; a resume may not change it: give the old value, or start a new run");
   }
-  compare_data_locks(member(checkpoint, checkpoint.state, "data_lock"), data_lock);
+  compare_data_locks(data_lock_from_json(member(checkpoint, checkpoint.state, "data_lock"),
+                                         (checkpoint.path / "state.json").string()),
+                     data_lock);
   if (member(checkpoint, checkpoint.state, "plan_digest") != plan.digest()) {
     throw InputError("resume", "plan: " + checkpoint.path.string() + " was trained on plan " +
                                    checkpoint.state["plan_digest"].get<std::string>().substr(0, 12) +

@@ -6,6 +6,7 @@
 #include "samegrad/base/json.h"
 #include "samegrad/checkpoint/checkpoint.h"
 #include "samegrad/config/run_config.h"
+#include "samegrad/data/data_lock.h"
 #include "samegrad/plan/update_plan.h"
 #include "samegrad/train/train_state.h"
 
@@ -15,7 +16,7 @@ namespace samegrad {
 struct RunIdentity {
   std::string run_id;
   std::string kind;  ///< stopped | continuous | resumed
-  Json data_lock;
+  DataLock data_lock;
 };
 
 /// The content to save. Its tensor views look into `state`, which must not change before the save is done. Local.
@@ -37,6 +38,6 @@ std::vector<TensorView> parameter_views(const FlatLayout& layout, std::span<cons
 /// change: everything that decides bits. May change: sections run, logging, checkpoint, evaluation, and plan.stop_at.
 /// Local.
 void refuse_other_run(const Checkpoint& checkpoint, const RunConfig& config, const UpdatePlan& plan,
-                      const Json& data_lock);
+                      const DataLock& data_lock);
 
 }  // namespace samegrad

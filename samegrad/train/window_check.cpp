@@ -145,7 +145,7 @@ EmptyWindowCheck check_empty_window(const RunConfig& config, const std::string& 
   std::vector<Answer> all(static_cast<std::size_t>(comm.size()));
   comm.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
                   {"refusal check", 1, timeout});
-  return {std::ranges::all_of(all, [&](const Answer& a) { return a.refused && a.line == all.front().line; }),
+  return {std::ranges::count_if(all, [&](const Answer& a) { return a.refused && a.line == all.front().line; }),
           std::ranges::all_of(all, [](const Answer& a) { return a.untouched; }), decision.message};
 }
 

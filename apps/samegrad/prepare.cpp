@@ -1,0 +1,38 @@
+// `samegrad prepare`: writes data, data lock, plan and initial weights.
+#include <iostream>
+
+#include "apps/samegrad/commands.h"
+#include "apps/samegrad/prepare_run.h"
+#include "samegrad/config/load.h"
+
+namespace samegrad {
+
+int run_prepare(const CommandLine& command) {
+  const RunConfig config = load_config(command.config, command.overrides);
+  const RunPaths paths(command.run);
+  const std::string wrote = prepare_run(config, paths);
+  const OpenedRun run = open_run(config, paths);
+  if (command.json) {
+    Json result{{"data_lock", to_json(run.data.lock)},
+                {"plan", {{"rule", run.plan->rule()}, {"updates", run.plan->updates()}, {"digest", run.plan->digest()}}},
+                {"read", Json::array()}};
+    for (const IngestReport& report : run.data.reports) result["read"].push_back(to_json(report));
+    std::cout << result.dump(2) << "\n";
+    return 0;
+  }
+  if (command.quiet) return 0;
+  for (const auto& [split, lock] : run.data.lock.splits) {
+    std::cout << split << ": " << lock.samples << " samples, " << lock.tokens << " tokens, " << lock.supervised_tokens
+              << " supervised\n";
+  }
+  for (const IngestReport& report : run.data.reports) {
+    for (const std::string& line : ingest_lines(report)) std::cout << line << "\n";
+  }
+  std::cout << "plan: " << run.plan->updates() << " updates of " << config.plan.atoms_per_window() << " atoms ("
+            << config.plan.virtual_ranks << " virtual ranks x " << config.plan.accumulation << " accumulation), "
+            << config.plan.batch_size_per_rank << " samples an atom\n"
+            << (wrote.empty() ? "all was there already: nothing written\n" : wrote);
+  return 0;
+}
+
+}  // namespace samegrad

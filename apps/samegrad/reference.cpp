@@ -1,0 +1,31 @@
+// `samegrad reference`: the gradient of the first window by the independent path, in float32 and float64.
+#include <iostream>
+
+#include "apps/samegrad/commands.h"
+#include "apps/samegrad/reference_files.h"
+#include "samegrad/base/json.h"
+
+namespace samegrad {
+
+int run_reference(const CommandLine& command) {
+  const RunContext context = open_run_context(command);
+  const ReferenceFiles files = write_reference(context);
+  if (command.json) {
+    std::cout << Json{{"loss_sum", files.loss.sum},
+                      {"supervised_tokens", files.loss.count},
+                      {"loss", files.loss.mean()},
+                      {"float32", context.paths.reference32.string()},
+                      {"float64", context.paths.reference64.string()}}
+                     .dump(2)
+              << "\n";
+  } else {
+    std::cout << "reference gradient of the first window, one process, padded batches\n"
+              << "  loss " << files.loss.mean() << " = " << files.loss.sum << " / " << files.loss.count
+              << " supervised tokens\n"
+              << "  wrote " << context.paths.reference32.string() << "\n  wrote " << context.paths.reference64.string()
+              << "\n";
+  }
+  return 0;
+}
+
+}  // namespace samegrad
