@@ -40,6 +40,7 @@ endfunction()
 # One object library owns the precompiled header of ATen and autograd; the other torch targets reuse it.
 function(samegrad_use_torch target)
   target_link_libraries(${target} PUBLIC Libtorch::cpu)
+  target_compile_options(${target} PRIVATE -fPIC)  # programs too, or the precompiled header does not fit them
   if(NOT TARGET samegrad_torch_pch)
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/torch_pch.cpp CONTENT "")
     add_library(samegrad_torch_pch OBJECT ${CMAKE_BINARY_DIR}/torch_pch.cpp)

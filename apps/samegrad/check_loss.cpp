@@ -22,7 +22,8 @@ int run_check_loss(const CommandLine& command) {
               << "mean over all tokens      " << example.loss.global_mean << "  what was meant: 120 / 48\n\n"
               << "the toy (one parameter at 0, targets +1 on rank 0 and -1 on rank 1), its gradient\n"
               << "mean of the ranks' means  " << example.toy_gradient.mean_of_means << "    it would not move at all\n"
-              << "mean over all tokens      " << example.toy_gradient.global_mean << "    it moves towards rank 1's 36 tokens\n";
+              << "mean over all tokens      " << example.toy_gradient.global_mean
+              << "    it moves towards rank 1's 36 tokens\n";
   }
   return holds ? 0 : static_cast<int>(ExitCode::kCheckFailed);
 }

@@ -1,4 +1,6 @@
 // `samegrad evaluate`: losses under the final weights, and every check of the run, judged in outputs/report.json.
+#include "samegrad/train/evaluate.h"
+
 #include <iostream>
 
 #include "apps/samegrad/commands.h"
@@ -10,7 +12,6 @@
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
 #include "samegrad/report/run_report.h"
-#include "samegrad/train/evaluate.h"
 #include "samegrad/train/window_check.h"
 
 namespace samegrad {

@@ -30,8 +30,7 @@ GradientCheck real_model(const Case& exercise, const RunContext& context, TrainS
   RunConfig config = context.config;
   config.plan.accumulation = 1;
   const ExerciseSource source(*context.run.data.train, exercise.supervised_tokens);
-  const WindowCheck check =
-      check_window(config, source, exercise_window(), context.run.digest, *context.comm, state);
+  const WindowCheck check = check_window(config, source, exercise_window(), context.run.digest, *context.comm, state);
   const ReferenceResult reference =
       reference_gradient(config.model, state.parameters.tensors(), at::kFloat, source.samples());
   const FlatLayout& layout = state.parameters.layout();
@@ -72,8 +71,8 @@ void print(const Case& exercise) {
             << "  predict: " << exercise.prediction << "\n"
             << "  mean of means " << example.loss.mean_of_means << ", mean over tokens " << example.loss.global_mean
             << "\n  the real model's gradient on such a window, " << exercise.gradient.exact.elements
-            << " components against one process:\n    right form: worst error "
-            << exercise.gradient.exact.worst.error << ", " << exercise.gradient.exact.outside << " outside the tolerance\n";
+            << " components against one process:\n    right form: worst error " << exercise.gradient.exact.worst.error
+            << ", " << exercise.gradient.exact.outside << " outside the tolerance\n";
   if (const Comparison* wrong = wrong_mean(exercise)) {
     std::cout << "    mean of means: worst error " << wrong->worst.error << ", " << wrong->outside
               << " outside the tolerance\n";

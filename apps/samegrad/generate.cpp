@@ -1,4 +1,6 @@
 // `samegrad generate`: a continuation of a prompt by a trained text model.
+#include "samegrad/train/generate.h"
+
 #include <algorithm>
 #include <iostream>
 
@@ -9,7 +11,6 @@
 #include "samegrad/config/load.h"
 #include "samegrad/config/run_paths.h"
 #include "samegrad/model/model.h"
-#include "samegrad/train/generate.h"
 #include "samegrad/train/train_state.h"
 
 namespace samegrad {
@@ -30,9 +31,8 @@ std::filesystem::path newest_checkpoint(const RunPaths& paths) {
 
 int run_generate(const CommandLine& command) {
   const RunPaths paths(command.run);
-  const Checkpoint checkpoint =
-      verify_checkpoint(command.checkpoint.empty() ? newest_checkpoint(paths)
-                                                   : std::filesystem::path(command.checkpoint));
+  const Checkpoint checkpoint = verify_checkpoint(
+      command.checkpoint.empty() ? newest_checkpoint(paths) : std::filesystem::path(command.checkpoint));
   const RunConfig config = config_from_json(checkpoint.state.at("config"));
   if (config.data.task != "text") {
     throw InputError("generate", "data.task: " + checkpoint.path.string() + " holds a model for task '" +

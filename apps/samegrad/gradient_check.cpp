@@ -19,9 +19,11 @@ GradientCheck compare_with_reference(const WindowCheck& check, const FlatLayout&
 std::vector<TensorView> reference_views(const ReferenceResult& reference, const FlatLayout& layout) {
   std::vector<TensorView> views;
   for (std::size_t i = 0; i < layout.places().size(); ++i) {
-    views.push_back({layout.places()[i].name, TensorType::kFloat32, layout.places()[i].shape,
-                     {static_cast<const std::byte*>(reference.gradients[i].const_data_ptr()),
-                      reference.gradients[i].nbytes()}});
+    views.push_back(
+        {layout.places()[i].name,
+         TensorType::kFloat32,
+         layout.places()[i].shape,
+         {static_cast<const std::byte*>(reference.gradients[i].const_data_ptr()), reference.gradients[i].nbytes()}});
   }
   return views;
 }

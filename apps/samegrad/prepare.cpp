@@ -13,9 +13,10 @@ int run_prepare(const CommandLine& command) {
   const std::string wrote = prepare_run(config, paths);
   const OpenedRun run = open_run(config, paths);
   if (command.json) {
-    Json result{{"data_lock", to_json(run.data.lock)},
-                {"plan", {{"rule", run.plan->rule()}, {"updates", run.plan->updates()}, {"digest", run.plan->digest()}}},
-                {"read", Json::array()}};
+    Json result{
+        {"data_lock", to_json(run.data.lock)},
+        {"plan", {{"rule", run.plan->rule()}, {"updates", run.plan->updates()}, {"digest", run.plan->digest()}}},
+        {"read", Json::array()}};
     for (const IngestReport& report : run.data.reports) result["read"].push_back(to_json(report));
     std::cout << result.dump(2) << "\n";
     return 0;

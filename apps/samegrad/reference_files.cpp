@@ -32,7 +32,9 @@ void write_gradients(const std::filesystem::path& file, const FlatLayout& layout
   std::vector<at::Tensor> contiguous;
   for (const at::Tensor& gradient : result.gradients) contiguous.push_back(gradient.contiguous());
   for (std::size_t i = 0; i < contiguous.size(); ++i) {
-    views.push_back({layout.places()[i].name, type, layout.places()[i].shape,
+    views.push_back({layout.places()[i].name,
+                     type,
+                     layout.places()[i].shape,
                      {static_cast<const std::byte*>(contiguous[i].const_data_ptr()), contiguous[i].nbytes()}});
   }
   write_file_atomically(file, safetensors_bytes(views, {{"made_for", key}}));

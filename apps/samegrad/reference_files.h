@@ -1,5 +1,5 @@
-// outputs/reference.safetensors and outputs/reference-float64.safetensors: made once for a plan, data and initial weights,
-// and made again when these change.
+// outputs/reference.safetensors and outputs/reference-float64.safetensors: made once for a plan, data and initial
+// weights, and made again when these change.
 #pragma once
 
 #include "apps/samegrad/run_context.h"

@@ -42,8 +42,7 @@ std::string model_text(const ModelConfig& model) {
 
 std::string optimizer_text(const RunConfig& config) {
   std::ostringstream text;
-  text << config.optimizer.kind << ", learning rate " << config.optimizer.learning_rate << ", "
-       << config.schedule.kind;
+  text << config.optimizer.kind << ", learning rate " << config.optimizer.learning_rate << ", " << config.schedule.kind;
   if (config.optimizer.max_grad_norm > 0.0) text << ", gradient norm clipped to " << config.optimizer.max_grad_norm;
   return text.str();
 }
@@ -88,8 +87,7 @@ RunHeader run_header(const RunContext& context, std::int64_t first_update) {
           .world_size = context.comm->size(),
           .transport = std::string(context.comm->backend()),
           .device = "cpu",
-          .places = {{"metrics", context.paths.metrics.string()},
-                     {"checkpoints", context.paths.checkpoints.string()}}};
+          .places = {{"metrics", context.paths.metrics.string()}, {"checkpoints", context.paths.checkpoints.string()}}};
 }
 
 std::string dry_run_text(const RunContext& context, std::int64_t first_update) {

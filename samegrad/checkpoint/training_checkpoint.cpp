@@ -167,9 +167,9 @@ void refuse_other_run(const Checkpoint& checkpoint, const RunConfig& config, con
                                    difference.in_checkpoint + ", this run has " + difference.here +
                                    "; a resume may not change it: give the old value, or start a new run");
   }
-  compare_data_locks(data_lock_from_json(member(checkpoint, checkpoint.state, "data_lock"),
-                                         (checkpoint.path / "state.json").string()),
-                     data_lock);
+  compare_data_locks(
+      data_lock_from_json(member(checkpoint, checkpoint.state, "data_lock"), (checkpoint.path / "state.json").string()),
+      data_lock);
   if (member(checkpoint, checkpoint.state, "plan_digest") != plan.digest()) {
     throw InputError("resume", "plan: " + checkpoint.path.string() + " was trained on plan " +
                                    checkpoint.state["plan_digest"].get<std::string>().substr(0, 12) +
