@@ -12,7 +12,9 @@
 namespace samegrad {
 namespace {
 
-std::string shown(const Json& value) { return value.is_string() ? printable(value.get<std::string>()) : value.dump(); }
+std::string shown(const Json& value) {
+  return value.is_string() ? printable(value.get<std::string>()) : printable_json(value);
+}
 
 /// "a=1 b=x" of an object's members.
 std::string members_line(const Json& object) {

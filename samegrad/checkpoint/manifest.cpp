@@ -49,8 +49,8 @@ void check_members(const Json& object, const std::array<const char*, kCount>& na
     same = std::next(object.begin(), static_cast<std::ptrdiff_t>(i)).key() == names.at(i);
   }
   if (!same) {
-    throw CheckError("checkpoint", file + ": members are not those of a manifest (docs/formats.md): " +
-                                       printable(object.dump(-1, ' ', true)));
+    throw CheckError("checkpoint",
+                     file + ": members are not those of a manifest (docs/formats.md): " + printable_json(object));
   }
 }
 
@@ -59,8 +59,8 @@ ManifestFile parse_file(const Json& value, std::size_t index, const std::string&
   const bool typed = value["name"].is_string() && value["size"].is_number_unsigned() && value["sha256"].is_string();
   if (!typed || value["name"] != expected_file_name(index) || !is_digest(value["sha256"].get<std::string>())) {
     throw CheckError("checkpoint", file + ": file " + std::to_string(index) + " of the list is " +
-                                       printable(value.dump(-1, ' ', true)) + "; expected " +
-                                       expected_file_name(index) + " with size and SHA-256");
+                                       printable_json(value) + "; expected " + expected_file_name(index) +
+                                       " with size and SHA-256");
   }
   return {.name = value["name"].get<std::string>(),
           .size = value["size"].get<std::int64_t>(),
@@ -92,9 +92,9 @@ Manifest parse_manifest(std::string_view bytes, const std::string& file) {
   // Before the members are looked at: another version may have others.
   if (!value.is_object() || value.value("format", Json()) != kFormat ||
       value.value("format_version", Json()) != kCheckpointFormatVersion) {
-    refuse("format " + printable(value.value("format", Json()).dump(-1, ' ', true)) + ", version " +
-           printable(value.value("format_version", Json()).dump(-1, ' ', true)) + "; this program reads \"" +
-           std::string(kFormat) + "\", version " + std::to_string(kCheckpointFormatVersion));
+    refuse("format " + printable_json(value.value("format", Json())) + ", version " +
+           printable_json(value.value("format_version", Json())) + "; this program reads \"" + std::string(kFormat) +
+           "\", version " + std::to_string(kCheckpointFormatVersion));
   }
   check_members<7>(value, {"format", "format_version", "update", "run_id", "facts", "files", "sha256"}, file);
   if (!value["update"].is_number_unsigned() || !value["run_id"].is_string() || !value["files"].is_array() ||

@@ -12,7 +12,7 @@
 namespace samegrad {
 namespace {
 
-constexpr const char* kOptionsKey = "optimizer_options";
+constexpr const char* kOptionsKey = "options";
 
 /// `values` with `key` first. A value that `values` already has for it must be the same.
 Json with_member(const char* key, std::int64_t value, const Json& values) {

@@ -78,7 +78,6 @@ StagedFolder::StagedFolder(std::filesystem::path checkpoints, std::int64_t updat
     fail("making " + staged.filename().string(), errno);
   }
   staged_ = staged;
-  fault_point("save:folder-made", kSavingRank, update_);
 }
 
 StagedFolder::~StagedFolder() {
@@ -89,6 +88,7 @@ StagedFolder::~StagedFolder() {
 }
 
 ManifestFile StagedFolder::write(const std::string& name, std::span<const std::string_view> pieces) {
+  fault_point("save:making-" + name, kSavingRank, update_);
   OpenFile file(open((staged_ / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (file.get() < 0) {
     fail("making " + name, errno);

@@ -66,7 +66,7 @@ Json verified_json(const std::filesystem::path& folder, const ManifestFile& list
   const std::filesystem::path path = folder / listed.name;
   Json json = parse_strict_json(file.bytes(), path.string());
   if (!json.is_object() || json.value(key, Json()) != value) {
-    refuse(path, std::string(key) + " is not " + printable(value.dump()) + ", as the checkpoint has it elsewhere");
+    refuse(path, std::string(key) + " is not " + printable_json(value) + ", as the checkpoint has it elsewhere");
   }
   return json;
 }

@@ -1,0 +1,233 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "samegrad/base/digest.h"
+#include "samegrad/base/error.h"
+#include "samegrad/checkpoint/checkpoint.h"
+#include "tests/unit/checkpoint/small_checkpoint.h"
+
+namespace samegrad {
+namespace {
+
+const std::vector<std::string> kAllFiles = {"manifest.json", "model.safetensors", "optimizer.safetensors",
+                                            "rank-0.json",   "rank-1.json",       "state.json"};
+
+bool is_refused(const std::filesystem::path& checkpoint) {
+  return !error_text<CheckError>([&] { verify_checkpoint(checkpoint); }).empty();
+}
+
+/// A verifier that believes the manifest: it looks at the listed files only.
+bool accepted_without_own_digest(const std::filesystem::path& checkpoint) {
+  const Json manifest = Json::parse(file_text(checkpoint / "manifest.json"), nullptr, /*allow_exceptions=*/false);
+  if (!manifest.is_object() || !manifest.value("files", Json()).is_array()) {
+    return false;
+  }
+  for (const Json& file : manifest["files"]) {
+    if (!file.is_object() || !file.value("name", Json()).is_string()) {
+      return false;
+    }
+    const std::filesystem::path path = checkpoint / file["name"].get<std::string>();
+    if (!std::filesystem::is_regular_file(path) || file.value("size", Json()) != file_text(path).size() ||
+        file.value("sha256", Json()) != sha256_hex(file_text(path))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Calls `look` with every bit of the file inverted once.
+template <typename Look>
+std::size_t with_each_bit_flipped(const std::filesystem::path& path, const Look& look) {
+  const std::string bytes = file_text(path);
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  EXPECT_GE(descriptor, 0);
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    const auto offset = static_cast<off_t>(bit / 8);
+    const char flipped = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+    EXPECT_EQ(pwrite(descriptor, &flipped, 1, offset), 1);
+    look(bit);
+    EXPECT_EQ(pwrite(descriptor, &bytes[bit / 8], 1, offset), 1);
+  }
+  close(descriptor);
+  return 8 * bytes.size();
+}
+
+std::size_t bytes_of(const std::filesystem::path& checkpoint) {
+  std::size_t bytes = 0;
+  for (const std::string& name : kAllFiles) {
+    bytes += std::filesystem::file_size(checkpoint / name);
+  }
+  return bytes;
+}
+
+TEST(CheckpointDamage, EverySingleFlippedBitIsRefused) {
+  const TemporaryFolder folder;
+  const std::filesystem::path checkpoint = save_small(folder.path(), 2);
+  ASSERT_EQ(names_in(checkpoint), kAllFiles);
+  ASSERT_FALSE(is_refused(checkpoint));
+  std::size_t flipped = 0;
+  std::size_t refused = 0;
+  for (const std::string& name : kAllFiles) {
+    flipped += with_each_bit_flipped(checkpoint / name, [&](std::size_t bit) {
+      const bool is = is_refused(checkpoint);
+      EXPECT_TRUE(is) << name << " bit " << bit;
+      refused += is ? 1 : 0;
+    });
+  }
+  EXPECT_EQ(flipped, 8 * bytes_of(checkpoint));
+  EXPECT_EQ(refused, flipped);
+  EXPECT_GT(flipped, 10'000U);
+  EXPECT_FALSE(is_refused(checkpoint));
+}
+
+TEST(CheckpointDamage, ControlWithoutTheManifestsOwnDigestFlippedBitsPass) {
+  const TemporaryFolder folder;
+  const std::filesystem::path checkpoint = save_small(folder.path(), 2);
+  ASSERT_TRUE(accepted_without_own_digest(checkpoint));
+  std::size_t accepted = 0;
+  with_each_bit_flipped(checkpoint / "manifest.json",
+                        [&](std::size_t) { accepted += accepted_without_own_digest(checkpoint) ? 1 : 0; });
+  EXPECT_GT(accepted, 100U);
+}
+
+TEST(CheckpointDamage, EveryTruncationOfEveryFileIsRefused) {
+  const TemporaryFolder folder;
+  const std::filesystem::path checkpoint = save_small(folder.path(), 2);
+  const std::size_t bytes = bytes_of(checkpoint);
+  std::size_t truncated = 0;
+  for (const std::string& name : kAllFiles) {
+    const std::string whole = file_text(checkpoint / name);
+    for (std::size_t length = whole.size(); length-- > 0;) {
+      std::filesystem::resize_file(checkpoint / name, length);
+      EXPECT_TRUE(is_refused(checkpoint)) << name << " cut to " << length;
+      ++truncated;
+    }
+    write_text(checkpoint / name, whole + " ");
+    EXPECT_TRUE(is_refused(checkpoint)) << name << " with a byte behind";
+    write_text(checkpoint / name, whole);
+  }
+  EXPECT_EQ(truncated, bytes);
+  EXPECT_FALSE(is_refused(checkpoint));
+}
+
+TEST(CheckpointDamage, EveryMissingFileIsNamed) {
+  const TemporaryFolder folder;
+  const std::filesystem::path checkpoint = save_small(folder.path(), 2);
+  for (const std::string& name : kAllFiles) {
+    const std::string whole = file_text(checkpoint / name);
+    std::filesystem::remove(checkpoint / name);
+    const std::string text = error_text<CheckError>([&] { verify_checkpoint(checkpoint); });
+    EXPECT_NE(text.find(name + ": missing"), std::string::npos) << text;
+    write_text(checkpoint / name, whole);
+  }
+}
+
+TEST(CheckpointDamage, AnUnlistedFileIsNamed) {
+  const TemporaryFolder folder;
+  const std::filesystem::path checkpoint = save_small(folder.path(), 2);
+  for (const char* name : {"rank-2.json", "model.bin", ".hidden"}) {
+    write_text(checkpoint / name, "x");
+    const std::string text = error_text<CheckError>([&] { verify_checkpoint(checkpoint); });
+    EXPECT_NE(text.find(std::string("'") + name + "'"), std::string::npos) << text;
+    std::filesystem::remove(checkpoint / name);
+  }
+  EXPECT_FALSE(is_refused(checkpoint));
+}
+
+TEST(CheckpointDamage, SwappedRankFilesAreRefused) {
+  const TemporaryFolder folder;
+  const std::filesystem::path checkpoint = save_small(folder.path(), 2);
+  const std::string first = file_text(checkpoint / "rank-0.json");
+  const std::string second = file_text(checkpoint / "rank-1.json");
+  ASSERT_NE(first, second);
+  write_text(checkpoint / "rank-0.json", second);
+  write_text(checkpoint / "rank-1.json", first);
+  const std::string text = error_text<CheckError>([&] { verify_checkpoint(checkpoint); });
+  EXPECT_NE(text.find("rank-0.json"), std::string::npos) << text;
+}
+
+TEST(CheckpointDamage, APartOfAnotherCheckpointOrAnotherNameIsRefused) {
+  const TemporaryFolder folder;
+  const std::filesystem::path old = save_small(folder.path(), 2, "run-a", 1.0F);
+  const std::filesystem::path checkpoint = save_small(folder.path(), 4, "run-a", 2.0F);
+  const std::string own = file_text(checkpoint / "model.safetensors");
+  write_text(checkpoint / "model.safetensors", file_text(old / "model.safetensors"));
+  EXPECT_TRUE(is_refused(checkpoint));
+  write_text(checkpoint / "model.safetensors", own);
+  EXPECT_FALSE(is_refused(checkpoint));
+
+  std::filesystem::rename(checkpoint, folder.path() / "step-0005");
+  EXPECT_TRUE(is_refused(folder.path() / "step-0005"));
+  EXPECT_TRUE(is_refused(folder.path() / "step-0005" / ""));
+  std::filesystem::rename(folder.path() / "step-0005", folder.path() / "best");
+  EXPECT_FALSE(is_refused(folder.path() / "best"));
+}
+
+/// Puts `text` into a file of the checkpoint and makes the manifest fit it, as an attacker would.
+void forge(const std::filesystem::path& checkpoint, std::size_t index, const std::string& text) {
+  Manifest manifest = read_manifest(checkpoint);
+  manifest.files[index].size = static_cast<std::int64_t>(text.size());
+  manifest.files[index].sha256 = sha256_hex(text);
+  write_text(checkpoint / manifest.files[index].name, text);
+  write_text(checkpoint / "manifest.json", manifest_text(manifest));
+}
+
+TEST(CheckpointDamage, ContentThatDoesNotFitIsRefusedAlthoughAllDigestsDo) {
+  const TemporaryFolder folder;
+  const std::filesystem::path checkpoint = save_small(folder.path(), 2);
+  const Manifest manifest = read_manifest(checkpoint);
+  const std::vector<std::pair<std::size_t, std::string>> forgeries = {
+      {0, std::string(8, '\0')},
+      {1, safetensors_bytes({})},  // no options
+      {1, safetensors_bytes({}, {{"options", "{"}})},
+      {2, "[]"},
+      {2, R"({"update": 3, "run_id": "run-a"})"},
+      {2, R"({"update": 2, "run_id": "run-b"})"},
+      {2, R"({"update": 2, "run_id": "run-a", "run_id": "run-a"})"},
+      {3, R"({"virtual_rank": 1})"},
+      {4, R"({})"},
+  };
+  for (const auto& [index, text] : forgeries) {
+    const std::string own = file_text(checkpoint / manifest.files[index].name);
+    forge(checkpoint, index, text);
+    EXPECT_TRUE(is_refused(checkpoint)) << index << " " << text;
+    forge(checkpoint, index, own);
+    EXPECT_FALSE(is_refused(checkpoint));
+  }
+}
+
+TEST(CheckpointDamage, OnlyRegularFilesAreRead) {
+  const TemporaryFolder folder;
+  const std::filesystem::path checkpoint = save_small(folder.path(), 2);
+  for (const std::string& name : kAllFiles) {
+    const std::filesystem::path path = checkpoint / name;
+    const std::filesystem::path elsewhere = folder.path() / "elsewhere";
+    std::filesystem::rename(path, elsewhere);
+    const auto expect_refusal = [&](const char* what) {
+      const std::string text = error_text<CheckError>([&] { verify_checkpoint(checkpoint); });
+      EXPECT_NE(text.find(name + ": not a regular file"), std::string::npos) << what << " " << text;
+      std::filesystem::remove(path);
+    };
+    std::filesystem::create_symlink(elsewhere, path);
+    expect_refusal("symlink");
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    expect_refusal("FIFO");
+    std::filesystem::create_directory(path);
+    expect_refusal("folder");
+    std::filesystem::rename(elsewhere, path);
+  }
+  EXPECT_FALSE(is_refused(checkpoint));
+}
+
+TEST(CheckpointDamage, NoFolderIsAnInputError) {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "file", "x");
+  for (const char* name : {"missing", "file"}) {
+    EXPECT_NE(error_text<InputError>([&] { verify_checkpoint(folder.path() / name); }), "");
+  }
+}
+
+}  // namespace
+}  // namespace samegrad

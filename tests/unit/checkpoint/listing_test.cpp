@@ -1,0 +1,107 @@
+#include <gtest/gtest.h>
+
+#include "samegrad/base/error.h"
+#include "samegrad/checkpoint/checkpoint.h"
+#include "tests/unit/checkpoint/small_checkpoint.h"
+
+namespace samegrad {
+namespace {
+
+void damage(const std::filesystem::path& checkpoint) { write_text(checkpoint / kModelFile, "x"); }
+
+TEST(ListCheckpoints, SaysOfEachWhetherItIsCompleteInOrderOfUpdates) {
+  const TemporaryFolder folder;
+  save_small(folder.path(), 10000);
+  save_small(folder.path(), 50, "run-b");
+  damage(save_small(folder.path(), 100));
+  std::filesystem::create_directory(folder.path() / "step-0007");
+  write_text(folder.path() / "step-0008", "a file");
+  std::filesystem::create_directory(folder.path() / "step-0050-copy");
+  std::filesystem::create_directory(folder.path() / ".saving-step-0060-1");
+
+  const std::vector<CheckpointStatus> listing = list_checkpoints(folder.path());
+  ASSERT_EQ(listing.size(), 5U);
+  const std::vector<std::int64_t> updates = {7, 8, 50, 100, 10000};
+  const std::vector<bool> complete = {false, false, true, false, true};
+  const std::vector<std::string> run_ids = {"", "", "run-b", "run-a", "run-a"};
+  for (std::size_t i = 0; i < listing.size(); ++i) {
+    EXPECT_EQ(listing[i].update, updates[i]);
+    EXPECT_EQ(listing[i].complete, complete[i]) << i;
+    EXPECT_EQ(listing[i].run_id, run_ids[i]) << i;
+    EXPECT_EQ(listing[i].problem.empty(), complete[i]) << i;
+  }
+  EXPECT_NE(listing[3].problem.find("model.safetensors"), std::string::npos);
+  std::int64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(listing[4].path)) {
+    bytes += static_cast<std::int64_t>(entry.file_size());
+  }
+  EXPECT_EQ(listing[4].bytes, bytes);
+}
+
+TEST(ListCheckpoints, AMissingFolderHasNoneAndAFileIsAnInputError) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(list_checkpoints(folder.path() / "missing").empty());
+  write_text(folder.path() / "file", "x");
+  EXPECT_NE(error_text<InputError>([&] { list_checkpoints(folder.path() / "file"); }), "");
+}
+
+TEST(FindLatest, PassesOverDamagedOnesAndOtherRunsAndSaysWhy) {
+  const TemporaryFolder folder;
+  save_small(folder.path(), 1);
+  save_small(folder.path(), 2);
+  damage(save_small(folder.path(), 4));
+  save_small(folder.path(), 6, "run-b");
+  std::filesystem::create_directory(folder.path() / "step-0008");
+
+  const LatestCheckpoint latest = find_latest(folder.path(), "run-a");
+  ASSERT_TRUE(latest.found);
+  EXPECT_EQ(latest.found->update, 2);
+  ASSERT_EQ(latest.passed_over.size(), 3U);
+  EXPECT_NE(latest.passed_over[0].problem.find("manifest.json: missing"), std::string::npos);
+  EXPECT_NE(latest.passed_over[1].problem.find("of run 'run-b'"), std::string::npos);
+  EXPECT_NE(latest.passed_over[2].problem.find("step-0004/model.safetensors"), std::string::npos);
+}
+
+TEST(FindLatest, OfARunWithoutCheckpointsFindsNone) {
+  const TemporaryFolder folder;
+  save_small(folder.path(), 1);
+  const LatestCheckpoint latest = find_latest(folder.path(), "run-z");
+  EXPECT_FALSE(latest.found);
+  EXPECT_EQ(latest.passed_over.size(), 1U);
+  EXPECT_FALSE(find_latest(folder.path() / "missing", "run-a").found);
+}
+
+TEST(PruneCheckpoints, KeepsTheNewestCompleteOnesOfTheRunAndTouchesNothingElse) {
+  const TemporaryFolder folder;
+  for (const std::int64_t update : {1, 2, 3, 5}) {
+    save_small(folder.path(), update);
+  }
+  damage(save_small(folder.path(), 4));
+  damage(save_small(folder.path(), 9));
+  save_small(folder.path(), 0, "run-b");
+  EXPECT_EQ(prune_checkpoints(folder.path(), "run-a", 2),
+            (std::vector<std::filesystem::path>{folder.path() / "step-0002", folder.path() / "step-0001"}));
+  EXPECT_EQ(names_in(folder.path()),
+            (std::vector<std::string>{"step-0000", "step-0003", "step-0004", "step-0005", "step-0009"}));
+  EXPECT_TRUE(prune_checkpoints(folder.path(), "run-a", 2).empty());
+}
+
+TEST(PruneCheckpoints, NeverTakesTheLastCompleteOneHoweverManyDamagedOnesAreNewer) {
+  const TemporaryFolder folder;
+  save_small(folder.path(), 1);
+  damage(save_small(folder.path(), 2));
+  damage(save_small(folder.path(), 3));
+  EXPECT_TRUE(prune_checkpoints(folder.path(), "run-a", 1).empty());
+  EXPECT_EQ(find_latest(folder.path(), "run-a").found->update, 1);
+}
+
+TEST(PruneCheckpoints, KeepZeroKeepsAll) {
+  const TemporaryFolder folder;
+  save_small(folder.path(), 1);
+  save_small(folder.path(), 2);
+  EXPECT_TRUE(prune_checkpoints(folder.path(), "run-a", 0).empty());
+  EXPECT_EQ(names_in(folder.path()).size(), 2U);
+}
+
+}  // namespace
+}  // namespace samegrad
