@@ -17,6 +17,15 @@ std::string to_text(double value, std::chars_format format, int digits) {
   return {buffer.data(), end};
 }
 
+// to_chars writes at least two digits: "1e-06" -> "1e-6".
+std::string short_exponent(std::string text) {
+  const std::size_t exponent = text.find('e');
+  if (exponent == std::string::npos) return text;
+  const std::size_t digits = exponent + 2;
+  while (digits + 1 < text.size() && text[digits] == '0') text.erase(digits, 1);
+  return text;
+}
+
 std::string two_digits(std::int64_t value) { return (value < 10 ? "0" : "") + std::to_string(value); }
 
 }  // namespace
@@ -31,14 +40,15 @@ std::string grouped(std::int64_t value) {
 std::string fixed(double value, int digits) { return to_text(value, std::chars_format::fixed, digits); }
 
 std::string scientific(double value, int digits) {
-  return value == 0.0 ? "0" : to_text(value, std::chars_format::scientific, digits - 1);
+  if (value == 0.0) return "0";
+  return short_exponent(to_text(value, std::chars_format::scientific, digits - 1));
 }
 
 std::string shortest(double value) {
   if (std::isnan(value)) return "nan";
   Buffer buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  return {buffer.data(), end};
+  return short_exponent({buffer.data(), end});
 }
 
 std::string percent(double fraction, int digits) { return fixed(100.0 * fraction, digits) + " %"; }

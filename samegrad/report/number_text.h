@@ -12,10 +12,10 @@ std::string grouped(std::int64_t value);
 /// `digits` after the point: (1.31525, 3) -> "1.315". NaN and infinities -> "nan", "inf", "-inf".
 std::string fixed(double value, int digits);
 
-/// `digits` significant ones, scientific: (3.73e-8, 3) -> "3.73e-08"; zero -> "0".
+/// `digits` significant ones, scientific: (3.73e-8, 3) -> "3.73e-8"; zero -> "0".
 std::string scientific(double value, int digits);
 
-/// The shortest text that reads back to the same double: 0.1 -> "0.1".
+/// The shortest text that reads back to the same double: 0.1 -> "0.1", 1e-6 -> "1e-6".
 std::string shortest(double value);
 
 /// A fraction as percent: (0.3622, 2) -> "36.22 %".

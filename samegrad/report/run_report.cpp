@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kNotDone = "not done";
 
 std::string tolerance_text(const Tolerance& tolerance) {
-  return shortest(tolerance.absolute) + " + " + shortest(tolerance.relative) + " x |reference|";
+  return shortest(tolerance.absolute) + " + " + shortest(tolerance.relative) + " x |ref|";
 }
 
 std::string component_name(const ComponentError& component) {
@@ -24,8 +24,8 @@ std::string comparison_text(const Comparison& comparison) {
     return comparison.problems.front() + (others == 0 ? "" : " (and " + std::to_string(others) + " more)");
   }
   if (comparison.elements == 0) return "nothing was compared";
-  return grouped(comparison.outside) + " of " + grouped(comparison.elements) + " outside, largest error " +
-         scientific(comparison.worst.error, 3) + " in " + component_name(comparison.worst);
+  return grouped(comparison.outside) + " outside, largest error " + scientific(comparison.worst.error, 3) + " in " +
+         component_name(comparison.worst);
 }
 
 CheckResult parameters_check(const RunReportInput& input) {
@@ -35,17 +35,15 @@ CheckResult parameters_check(const RunReportInput& input) {
 }
 
 CheckResult gradient_check(const Comparison& comparison, std::int64_t parameters) {
-  return {"gradient against one process",
-          "all " + grouped(parameters) + " within " + tolerance_text(comparison.tolerance), comparison_text(comparison),
-          comparison.within_tolerance() && comparison.elements == parameters};
+  return {"gradient", grouped(parameters) + " within " + tolerance_text(comparison.tolerance),
+          comparison_text(comparison), comparison.within_tolerance() && comparison.elements == parameters};
 }
 
 CheckResult control_check(const ControlFacts& control) {
   const Comparison& comparison = control.against_reference;
   const bool rejected_by_value =
       comparison.problems.empty() && comparison.outside > 0 && std::isfinite(comparison.worst.error);
-  return {"control: " + control.name, "rejected (some component outside)", comparison_text(comparison),
-          rejected_by_value};
+  return {"control: " + control.name, "rejected", comparison_text(comparison), rejected_by_value};
 }
 
 CheckResult final_parameters_check(const ResumeFacts& resume) {
@@ -55,8 +53,8 @@ CheckResult final_parameters_check(const ResumeFacts& resume) {
     measured = "difference " + scientific(comparison.worst.error, 3) + ", " + grouped(comparison.different) + " of " +
                grouped(comparison.elements) + " differ in any bit";
   }
-  return {"resumed against continuous, update " + std::to_string(resume.last_update), "difference 0, every bit equal",
-          std::move(measured), comparison.identical()};
+  return {"resume: update " + std::to_string(resume.last_update), "difference 0, every bit equal", std::move(measured),
+          comparison.identical()};
 }
 
 CheckResult every_update_check(const ResumeFacts& resume) {
@@ -65,7 +63,7 @@ CheckResult every_update_check(const ResumeFacts& resume) {
                                    ? "first differs at update " + std::to_string(*resume.first_differing_update)
                                    : grouped(resume.updates_compared) + " updates compared, none differs";
   return {
-      "resumed against continuous, on the way",
+      "resume: on the way",
       "equal hashes at updates " + std::to_string(resume.stopped_at + 1) + " to " + std::to_string(resume.last_update),
       measured, !resume.first_differing_update.has_value() && resume.updates_compared == expected && expected > 0};
 }
@@ -76,13 +74,13 @@ double margin(const EvaluationFacts& set) {
 
 CheckResult loss_check(const EvaluationFacts& set) {
   const double loss = set.loss.mean();
-  return {set.name + " loss per token", "finite, over at least one token",
+  return {set.name + " loss", "finite, S / N",
           shortest(set.loss.sum) + " / " + grouped(set.loss.count) + " = " + fixed(loss, 5), std::isfinite(loss)};
 }
 
 CheckResult margin_check(const EvaluationFacts& set) {
   const double measured = margin(set);
-  return {set.name + " accuracy above majority class", "at least " + fixed(100.0 * *set.least_margin, 0) + " points",
+  return {set.name + " accuracy", fixed(100.0 * *set.least_margin, 0) + " points above majority class",
           fixed(100.0 * measured, 2) + " points", measured >= *set.least_margin};
 }
 
@@ -96,8 +94,7 @@ CheckResult zero_window_check(const ZeroWindowFacts& zero) {
   std::string measured = std::to_string(zero.ranks_refused) + " of " + std::to_string(zero.ranks) + " ranks refused";
   measured += zero.parameters_untouched ? ", parameters untouched" : ", PARAMETERS CHANGED";
   measured += zero.nothing_written ? ", nothing written" : ", FILES WRITTEN";
-  return {"window without supervised tokens", "refused by all ranks with one message, nothing moves",
-          std::move(measured),
+  return {"zero-token window", "refused by all ranks, nothing moves", std::move(measured),
           zero.ranks > 0 && zero.ranks_refused == zero.ranks && zero.parameters_untouched && zero.nothing_written};
 }
 
@@ -111,15 +108,15 @@ void add_missing(std::vector<CheckResult>& checks, const RunReportInput& input) 
   const auto missing = [&checks](const char* name, const char* todo) {
     checks.push_back({name, std::string("done: ") + todo, kNotDone, false});
   };
-  if (!input.gradient) missing("gradient against one process", "samegrad reference, then samegrad evaluate");
+  if (!input.gradient) missing("gradient", "samegrad reference, then samegrad evaluate");
   if (input.controls.empty()) missing("control: mean of means", "samegrad evaluate");
   if (!input.resume) {
-    missing("resumed against continuous", "samegrad train; train --continuous; train --resume latest");
+    missing("resume", "samegrad train; train --continuous; train --resume latest");
   }
   for (const char* name : {"validation", "test"}) {
     if (!has_evaluation(input, name)) missing(name, "samegrad evaluate");
   }
-  if (!input.zero_window) missing("window without supervised tokens", "samegrad evaluate");
+  if (!input.zero_window) missing("zero-token window", "samegrad evaluate");
 }
 
 }  // namespace

@@ -50,6 +50,16 @@ void Table::add_row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
+std::size_t Table::lines_needed(const std::vector<std::int64_t>& widths) const {
+  std::size_t lines = 0;
+  for (const auto& row : rows_) {
+    std::size_t tallest = 1;
+    for (std::size_t c = 0; c < row.size(); ++c) tallest = std::max(tallest, wrap(row[c], widths[c]).size());
+    lines += tallest;
+  }
+  return lines;
+}
+
 std::vector<std::int64_t> Table::column_widths(std::int64_t most_cells) const {
   std::vector<std::int64_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -57,18 +67,25 @@ std::vector<std::int64_t> Table::column_widths(std::int64_t most_cells) const {
     for (const auto& row : rows_) width = std::max(width, display_width(row[c]));
     widths.push_back(width);
   }
-  const auto total = [&widths] {
-    return std::accumulate(widths.begin(), widths.end(), kGap * (static_cast<std::int64_t>(widths.size()) - 1));
+  const auto too_wide = [&widths, most_cells] {
+    return std::accumulate(widths.begin(), widths.end(), kGap * (static_cast<std::int64_t>(widths.size()) - 1)) >
+           most_cells;
   };
-  while (total() > most_cells) {
-    std::int64_t* widest = nullptr;
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      if (columns_[c].align == Align::kLeft && widths[c] > kNarrowest && (widest == nullptr || widths[c] > *widest)) {
-        widest = &widths[c];
+  while (too_wide()) {
+    std::size_t best = columns_.size();
+    std::size_t best_lines = 0;
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (columns_[c].align != Align::kLeft || widths[c] <= kNarrowest) continue;
+      --widths[c];
+      const std::size_t lines = lines_needed(widths);
+      ++widths[c];
+      if (best == columns_.size() || lines < best_lines || (lines == best_lines && widths[c] > widths[best])) {
+        best = c;
+        best_lines = lines;
       }
     }
-    if (widest == nullptr) break;
-    --*widest;
+    if (best == columns_.size()) break;
+    --widths[best];
   }
   return widths;
 }

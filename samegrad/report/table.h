@@ -22,12 +22,13 @@ class Table {
   /// Requires as many cells as columns.
   void add_row(std::vector<std::string> cells);
 
-  /// The lines, each ended by a newline, none wider than `most_cells`: left-aligned columns are narrowed, widest first,
-  /// and their cells wrapped at blanks (inside a word only where it is longer than the column). Right-aligned columns
+  /// The lines, each ended by a newline, none wider than `most_cells`: left-aligned columns are narrowed where
+  /// that costs the fewest lines, and their cells wrapped (wrap.h). Right-aligned columns
   /// are never narrowed, so a table of wide numbers alone may stay wider. No trailing blanks. Local.
   std::string render(std::int64_t most_cells = 100) const;
 
  private:
+  std::size_t lines_needed(const std::vector<std::int64_t>& widths) const;
   std::vector<std::int64_t> column_widths(std::int64_t most_cells) const;
 
   std::vector<Column> columns_;

@@ -11,7 +11,8 @@
 namespace samegrad {
 
 /// `text` in lines of at most `cells` terminal cells (>= 2), broken at blanks, inside a word only where it is longer
-/// than a line. Newlines break too. At least one line. Local.
+/// than a line: after one of . / _ - where there is one, so that names and paths stay readable. Newlines break too. At
+/// least one line. Local.
 std::vector<std::string> wrap(std::string_view text, std::int64_t cells);
 
 }  // namespace samegrad
