@@ -1,0 +1,178 @@
+#include "samegrad/comm/agreement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "samegrad/base/error.h"
+#include "tests/unit/comm/rank_threads.h"
+
+namespace samegrad {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using testing::nothing_thrown;
+using testing::run_ranks;
+using ::testing::StrEq;
+
+AgreementRecord record(std::int64_t units) {
+  AgreementRecord made;
+  made.update = 7;
+  made.digest.fill('a');
+  made.atoms_in_window = 4;
+  made.supervised_units = units;
+  made.has_data = units > 0 ? 1 : 0;
+  return made;
+}
+
+AgreementRecord failed_record(std::string_view message) {
+  AgreementRecord made = record(0);
+  made.failed = 1;
+  std::ranges::copy(message, made.message.begin());
+  return made;
+}
+
+WindowDecision decide(const std::vector<AgreementRecord>& records,
+                      EmptyWindowPolicy policy = EmptyWindowPolicy::kError) {
+  return decide_window(records, policy);
+}
+
+TEST(DecideWindow, TrainsOnTheSumOfAllCountsAlsoWhereARankHasNone) {
+  const WindowDecision decision = decide({record(12), record(0), record(36)});
+  EXPECT_EQ(decision.action, WindowAction::kTrain);
+  EXPECT_EQ(decision.global_units, 48);
+  EXPECT_EQ(decision.message, "");
+}
+
+TEST(DecideWindow, CountsBeyondWhatADoubleHoldsExactly) {
+  const std::int64_t large = (std::int64_t{1} << 53) + 1;
+  EXPECT_EQ(decide({record(large), record(2)}).global_units, large + 2);
+}
+
+TEST(DecideWindow, RefusesAWindowWithoutUnitsUnderError) {
+  const WindowDecision decision = decide({record(0), record(0)});
+  EXPECT_EQ(decision.action, WindowAction::kRefuse);
+  EXPECT_TRUE(decision.refused_for_zero_units);
+  EXPECT_THAT(decision.message, HasSubstr("window of update 7: 0 supervised units in all ranks"));
+}
+
+TEST(DecideWindow, SkipsAWindowWithoutUnitsUnderSkip) {
+  const WindowDecision decision = decide({record(0), record(0)}, EmptyWindowPolicy::kSkip);
+  EXPECT_EQ(decision.action, WindowAction::kSkip);
+  EXPECT_EQ(decision.global_units, 0);
+  EXPECT_FALSE(decision.refused_for_zero_units);
+}
+
+TEST(DecideWindow, StopsWhereAnyRankAsksEvenWithoutUnits) {
+  std::vector<AgreementRecord> records{record(0), record(0), record(0)};
+  records[2].stop_asked = 1;
+  EXPECT_EQ(decide(records).action, WindowAction::kStop);
+}
+
+TEST(DecideWindow, AFailureOutranksAWishToStop) {
+  std::vector<AgreementRecord> records{record(5), failed_record("[data] b.jsonl:2: not JSON")};
+  records[0].stop_asked = 1;
+  const WindowDecision decision = decide(records);
+  EXPECT_EQ(decision.action, WindowAction::kRefuse);
+  EXPECT_EQ(decision.message, "[data] b.jsonl:2: not JSON");
+  EXPECT_FALSE(decision.refused_for_zero_units);
+}
+
+TEST(DecideWindow, ReportsTheLowestOfSeveralFailedRanks) {
+  EXPECT_EQ(decide({record(5), failed_record("[data] one"), failed_record("[data] two")}).message, "[data] one");
+  EXPECT_EQ(decide({record(5), failed_record("")}).message, "[agreement] rank 1 failed without a message");
+}
+
+TEST(DecideWindow, TakesAMessageThatFillsItsField) {
+  AgreementRecord full = record(0);
+  full.failed = 1;
+  full.message.fill('x');
+  EXPECT_EQ(decide({full}).message, std::string(full.message.size(), 'x'));
+}
+
+TEST(DecideWindow, RefusesRanksThatDifferNamingBothValues) {
+  std::vector<AgreementRecord> update{record(5), record(5), record(5)};
+  update[2].update = 8;
+  EXPECT_THAT(decide(update).message, HasSubstr("ranks differ in the update: rank 0 has 7, rank 2 has 8"));
+  std::vector<AgreementRecord> digest{record(5), record(5)};
+  digest[1].digest.fill('b');
+  EXPECT_THAT(decide(digest).message,
+              HasSubstr("rank 0 has " + std::string(64, 'a') + ", rank 1 has " + std::string(64, 'b')));
+  std::vector<AgreementRecord> atoms{record(5), record(5)};
+  atoms[1].atoms_in_window = 6;
+  EXPECT_THAT(decide(atoms).message, HasSubstr("the atoms of a window: rank 0 has 4, rank 1 has 6"));
+  for (const auto& records : {update, digest, atoms}) {
+    EXPECT_EQ(decide(records, EmptyWindowPolicy::kSkip).action, WindowAction::kRefuse);
+  }
+}
+
+TEST(DecideWindow, DifferingRanksOutrankAWishToStop) {
+  std::vector<AgreementRecord> records{record(5), record(5)};
+  records[1].update = 8;
+  records[1].stop_asked = 1;
+  EXPECT_EQ(decide(records).action, WindowAction::kRefuse);
+}
+
+TEST(DecideWindow, RefusesCountsThatAreNegativeOrOverflow) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(decide({record(kMost), record(1)}).action, WindowAction::kRefuse);
+  EXPECT_EQ(decide({record(10), record(-1)}).action, WindowAction::kRefuse);
+  EXPECT_EQ(decide({record(kMost), record(0)}).global_units, kMost);
+  EXPECT_FALSE(decide({record(-1), record(1)}).refused_for_zero_units);
+}
+
+TEST(ExchangeRecords, GivesEveryRankTheRecordsAndSoTheDecisionOfAll) {
+  for (const int world_size : {1, 2, 5}) {
+    std::vector<WindowDecision> decisions(static_cast<std::size_t>(world_size));
+    const auto errors = run_ranks(world_size, [&](Communicator& comm) {
+      const auto records = exchange_records(comm, record(10 + comm.rank()), std::chrono::minutes(1));
+      for (int rank = 0; rank < world_size; ++rank) {
+        EXPECT_EQ(records[static_cast<std::size_t>(rank)].supervised_units, 10 + rank);
+      }
+      decisions[static_cast<std::size_t>(comm.rank())] = decide_window(records, EmptyWindowPolicy::kError);
+    });
+    EXPECT_EQ(errors, nothing_thrown(world_size));
+    for (const WindowDecision& decision : decisions) {
+      EXPECT_EQ(decision.global_units, 10 * world_size + world_size * (world_size - 1) / 2);
+    }
+  }
+}
+
+std::vector<std::string> agree(const std::vector<std::string>& failures, int exit_code) {
+  return run_ranks(static_cast<int>(failures.size()), [&](Communicator& comm) {
+    agree_no_failure(comm, failures[static_cast<std::size_t>(comm.rank())], exit_code, {"window", 1});
+  });
+}
+
+TEST(AgreeNoFailure, ReturnsWhereNoRankFailed) { EXPECT_EQ(agree({"", "", ""}, 0), nothing_thrown(3)); }
+
+TEST(AgreeNoFailure, EveryRankThrowsTheLineOfTheLowestFailedRank) {
+  EXPECT_THAT(agree({"", "[train] second", "[train] third"}, 1), Each(StrEq("[train] second")));
+}
+
+TEST(AgreeNoFailure, CutsALineThatIsTooLongOnEveryRankAlike) {
+  const auto errors = agree({"", "[train] " + std::string(10'000, 'x')}, 1);
+  EXPECT_GT(errors[0].size(), 4'000U);
+  EXPECT_EQ(errors[0], errors[1]);
+}
+
+TEST(AgreeNoFailure, GivesALineWithoutAStageOne) {
+  EXPECT_THAT(agree({"std::bad_alloc"}, 1), Each(StrEq("[run] std::bad_alloc")));
+}
+
+TEST(AgreeNoFailure, ThrowsTheFamilyOfTheFailedRanksExitCode) {
+  run_ranks(2, [](Communicator& comm) {
+    const std::string mine = comm.rank() == 1 ? "[data] bad" : "";
+    const int code = comm.rank() == 1 ? 2 : 0;
+    EXPECT_THROW(agree_no_failure(comm, mine, code, {"a", 1}), InputError);
+    EXPECT_THROW(agree_no_failure(comm, mine, code + 1, {"b", 1}), CheckError);
+    EXPECT_THROW(agree_no_failure(comm, mine, 1, {"c", 1}), RunError);
+  });
+}
+
+}  // namespace
+}  // namespace samegrad

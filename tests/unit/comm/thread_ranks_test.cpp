@@ -1,0 +1,234 @@
+// The shared-memory communicator with threads as ranks: what the thread sanitizer sees, and what a rank finds when
+// another one is gone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+#include "samegrad/base/error.h"
+#include "samegrad/comm/dual_exchange.h"
+#include "samegrad/comm/shm_communicator.h"
+#include "samegrad/comm/single_communicator.h"
+#include "tests/unit/comm/rank_threads.h"
+
+namespace samegrad {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::nothing_thrown;
+using testing::run_ranks;
+using ::testing::StartsWith;
+
+CallLabel label(std::string_view name, std::int64_t update = 7) { return {name, update, minutes(10)}; }
+
+template <typename T>
+std::span<const std::byte> bytes(const std::vector<T>& values) {
+  return std::as_bytes(std::span(values));
+}
+template <typename T>
+std::span<std::byte> writable(std::vector<T>& values) {
+  return std::as_writable_bytes(std::span(values));
+}
+
+/// A round of every operation, with messages of several chunks; checks what arrives.
+void rounds(Communicator& comm, int count) {
+  std::mt19937 random(21);  // the same on all ranks
+  const int ranks = comm.size();
+  const int me = comm.rank();
+  for (int round = 0; round < count; ++round) {
+    const auto elements = static_cast<std::size_t>(random() % 300);
+    std::vector<int> send;
+    std::vector<int> to_me;
+    std::vector<int> gathered;
+    for (int peer = 0; peer < ranks; ++peer) {
+      send.insert(send.end(), elements, round * 10'000 + me * 100 + peer);
+      to_me.insert(to_me.end(), elements, round * 10'000 + peer * 100 + me);
+      gathered.insert(gathered.end(), elements, round * 10'000 + peer);
+    }
+    std::vector<int> received(send.size());
+    comm.all_to_all(bytes(send), writable(received), label("exchange", round));
+    ASSERT_EQ(received, to_me);
+    const std::vector<int> mine(elements, round * 10'000 + me);
+    comm.all_gather(bytes(mine), writable(received), label("gather", round));
+    ASSERT_EQ(received, gathered);
+    std::vector<int> data(elements, me);
+    comm.broadcast(writable(data), round % ranks, label("broadcast", round));
+    ASSERT_EQ(data, std::vector<int>(elements, round % ranks));
+    comm.barrier(label("barrier", round));
+  }
+}
+
+TEST(ThreadRanks, EveryRoundOfEveryOperationMovesEveryElement) {
+  for (const int world_size : {1, 2, 3, 8}) {
+    EXPECT_EQ(run_ranks(
+                  world_size, [](Communicator& comm) { rounds(comm, 60); }, 1'024),
+              nothing_thrown(world_size));
+  }
+}
+
+TEST(SingleCommunicator, EveryRoundOfEveryOperationMovesEveryElement) {
+  SingleCommunicator comm;
+  rounds(comm, 20);
+  EXPECT_EQ(comm.size(), 1);
+  EXPECT_EQ(comm.backend(), "single");
+}
+
+TEST(ThreadRanks, AnEmptyCallIsAMeetingToo) {
+  const auto errors = run_ranks(2, [](Communicator& comm) {
+    if (comm.rank() == 0) {
+      comm.all_gather({}, {}, {"nothing", 7, milliseconds(20)});
+    } else {
+      comm.barrier(label("other"));
+    }
+  });
+  EXPECT_THAT(errors, ::testing::Each(HasSubstr("ranks do not call the same")));
+}
+
+TEST(ThreadRanks, CallsOfDifferentSizeOrRootOrNameAreRefusedOnAllRanks) {
+  const std::vector<void (*)(Communicator&)> calls{
+      [](Communicator& comm) {
+        std::vector<int> data(comm.rank() == 2 ? 5 : 4);
+        comm.broadcast(writable(data), 0, label("weights"));
+      },
+      [](Communicator& comm) {
+        std::vector<int> data(4);
+        comm.broadcast(writable(data), comm.rank() == 2 ? 1 : 0, label("weights"));
+      },
+      [](Communicator& comm) { comm.barrier(label(comm.rank() == 2 ? "end" : "start")); }};
+  for (const auto call : calls) {
+    const auto errors = run_ranks(3, call);
+    EXPECT_THAT(errors, ::testing::Each(StartsWith("[comm] ranks do not call the same: rank 0 calls ")));
+    EXPECT_THAT(errors, ::testing::Each(errors[0]));
+    EXPECT_THAT(errors[0], HasSubstr(", rank 2 calls "));
+  }
+}
+
+TEST(ThreadRanks, ARankThatLeavesEndsTheWaitsOfTheOthersWithItsReason) {
+  const auto errors = run_ranks(3, [](Communicator& comm) {
+    comm.barrier(label("agreement"));
+    if (comm.rank() == 1) {
+      comm.leave("[data] b.jsonl:2: not JSON");
+      return;
+    }
+    try {
+      comm.barrier(label("gradient"));
+      ADD_FAILURE() << "met a rank that had left";
+    } catch (const PeerError& error) {
+      EXPECT_EQ(error.culprit_rank(), 1);
+      throw;
+    }
+  });
+  EXPECT_EQ(errors[1], "");
+  for (const std::size_t rank : {0U, 2U}) {
+    EXPECT_THAT(errors[rank], AllOf(StartsWith("[comm] rank 1 (pid "),
+                                    HasSubstr("failed before 'gradient' of update 7: [data] b.jsonl:2: not JSON")));
+  }
+}
+
+TEST(ThreadRanks, ARankThatIsDestroyedByAnExceptionCountsAsFailed) {
+  const auto errors = run_ranks(2, [](Communicator& comm) {
+    comm.barrier(label("agreement"));
+    if (comm.rank() == 1) {
+      throw RunError("train", "broke");
+    }
+    comm.barrier(label("gradient"));
+  });
+  EXPECT_THAT(errors[0], HasSubstr("failed before 'gradient' of update 7: it was last in 'agreement' of update 7"));
+}
+
+TEST(ThreadRanks, ARankThatReturnsTooEarlyIsSaidToHaveLeft) {
+  const auto errors = run_ranks(2, [](Communicator& comm) {
+    if (comm.rank() == 0) {
+      comm.barrier(label("gradient"));
+    }
+  });
+  EXPECT_THAT(errors[0], HasSubstr("left before 'gradient' of update 7: it has joined but met nobody yet"));
+}
+
+TEST(ThreadRanks, ARankMayEndRightAfterTheLastMeeting) {
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    ASSERT_EQ(run_ranks(2, [](Communicator& comm) { comm.barrier(label("end")); }), nothing_thrown(2));
+  }
+}
+
+TEST(ThreadRanks, SeveralLateRanksAreAllNamed) {
+  auto ranks = make_thread_communicators(4);
+  std::thread second([&] { EXPECT_THROW(ranks[2]->barrier({"gradient", 7, milliseconds(10)}), PeerError); });
+  try {
+    ranks[0]->barrier({"gradient", 7, milliseconds(10)});
+    FAIL() << "met ranks that did not come";
+  } catch (const PeerError& error) {
+    EXPECT_EQ(error.culprit_rank(), 1);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 1 (pid "), HasSubstr("rank 3 (pid "),
+                                    HasSubstr("did not come to 'gradient' of update 7 within 0.01 s")));
+  }
+  second.join();
+}
+
+TEST(ThreadRanks, ACommunicatorThatFailedThrowsTheSameAgainAtOnce) {
+  auto ranks = make_thread_communicators(2);
+  std::string first;
+  try {
+    ranks[0]->barrier({"gradient", 7, milliseconds(1)});
+  } catch (const PeerError& error) {
+    first = error.what();
+  }
+  EXPECT_NE(first, "");
+  try {
+    ranks[0]->barrier(label("next"));
+    FAIL() << "went on after an error";
+  } catch (const PeerError& error) {
+    EXPECT_EQ(error.what(), first);
+  }
+}
+
+TEST(ThreadRanks, ARankCannotJoinTwice) {
+  const auto region = std::make_shared<ShmRegion>(ShmRegion::for_threads(2, 128));
+  const ShmCommunicator first(region, 1);
+  EXPECT_THROW(ShmCommunicator(region, 1), InputError);
+}
+
+// The control of `samegrad env --dual`: ranks that are not processes of their own must not pass.
+TEST(DualExchangeCheck, RefusesRanksThatShareAProcess) {
+  const auto errors = run_ranks(2, [](Communicator& comm) { dual_exchange_check(comm, label("dual")); });
+  EXPECT_THAT(errors, ::testing::Each(HasSubstr("[env] ranks share a process")));
+}
+
+/// Flips one bit of what rank 0 receives.
+class FlippingCommunicator final : public Communicator {
+ public:
+  explicit FlippingCommunicator(Communicator& inner) : inner_(inner) {}
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  std::string_view backend() const override { return "flipping"; }
+  void all_to_all(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& call) override {
+    inner_.all_to_all(send, recv, call);
+    recv[recv.size() / 2] ^= std::byte{rank() == 0 ? std::uint8_t{1} : std::uint8_t{0}};
+  }
+  void all_gather(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& call) override {
+    inner_.all_gather(send, recv, call);
+  }
+  void broadcast(std::span<std::byte> data, int root, const CallLabel& call) override {
+    inner_.broadcast(data, root, call);
+  }
+  void barrier(const CallLabel& call) override { inner_.barrier(call); }
+  void leave(std::string_view reason) override { inner_.leave(reason); }
+
+ private:
+  Communicator& inner_;
+};
+
+TEST(DualExchangeCheck, RefusesASingleWrongBitOnAllRanks) {
+  const auto errors = run_ranks(2, [](Communicator& comm) {
+    FlippingCommunicator flipping(comm);
+    dual_exchange_check(flipping, label("dual"));
+  });
+  EXPECT_THAT(errors, ::testing::Each(HasSubstr("[env] exchange of a tensor: element ")));
+}
+
+}  // namespace
+}  // namespace samegrad
