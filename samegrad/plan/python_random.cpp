@@ -10,6 +10,10 @@ namespace samegrad {
 
 namespace {
 
+constexpr std::array<std::uint32_t, 1> kZeroSeed{0};
+constexpr std::size_t kTwistShift = 397;  // m of MT19937
+constexpr std::int64_t kSmallSet = 21;    // CPython's guess of the size at which a set costs more than a list
+
 std::array<std::uint32_t, 2> words_of(std::uint64_t value) {
   return {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
 }
@@ -25,8 +29,7 @@ PythonRandom::PythonRandom(std::int64_t seed) : PythonRandom(words_of(magnitude(
 
 PythonRandom::PythonRandom(std::span<const std::uint32_t> words) {
   while (!words.empty() && words.back() == 0) words = words.first(words.size() - 1);
-  constexpr std::array<std::uint32_t, 1> kZero{0};
-  seed_by_array(words.empty() ? std::span<const std::uint32_t>(kZero) : words);
+  seed_by_array(words.empty() ? std::span<const std::uint32_t>(kZeroSeed) : words);
 }
 
 void PythonRandom::seed_by_array(std::span<const std::uint32_t> key) {
@@ -57,10 +60,9 @@ void PythonRandom::seed_by_array(std::span<const std::uint32_t> key) {
 }
 
 void PythonRandom::twist() {
-  constexpr std::size_t kShift = 397;
   for (std::size_t i = 0; i < kWords; ++i) {
     const std::uint32_t y = (state_[i] & 0x80000000U) | (state_[(i + 1) % kWords] & 0x7fffffffU);
-    state_[i] = state_[(i + kShift) % kWords] ^ (y >> 1) ^ ((y & 1U) != 0 ? 0x9908b0dfU : 0U);
+    state_[i] = state_[(i + kTwistShift) % kWords] ^ (y >> 1) ^ ((y & 1U) != 0 ? 0x9908b0dfU : 0U);
   }
   position_ = 0;
 }
@@ -99,7 +101,6 @@ std::uint64_t PythonRandom::randbelow(std::uint64_t n) {
 }
 
 std::int64_t python_sample_pool_limit(std::int64_t count) {
-  constexpr std::int64_t kSmallSet = 21;
   if (count <= 5) return kSmallSet;
   // The least power of four that is not below 3 * count, in integers: no logarithm, so no rounding to doubt.
   std::int64_t table = 4;

@@ -125,6 +125,7 @@ TEST(MaximalSubtrees, AreTheNodesInsideTheRangeThatNoOtherNodeInsideContains) {
           if (maximal) maximal_nodes[node.begin] = node;
         }
         std::vector<AtomRange> expected;
+        expected.reserve(maximal_nodes.size());
         for (const auto& [first, node] : maximal_nodes) expected.push_back(node);
         EXPECT_EQ(maximal_subtrees(atoms, range), expected) << atoms << ": " << begin << ".." << end;
       }

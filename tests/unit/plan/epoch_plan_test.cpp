@@ -12,6 +12,8 @@
 namespace samegrad {
 namespace {
 
+constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+
 PlanConfig plan_of(std::int64_t updates, std::int64_t epochs, std::int64_t ranks, std::int64_t accumulation,
                    std::int64_t batch) {
   return {.updates = updates,
@@ -116,7 +118,6 @@ TEST(EpochPlan, DigestChangesWithEverythingThatChangesWindowsAndWithNothingElse)
 }
 
 TEST(EpochPlan, RefusesNoSamplesAndRunsThatCannotBeCounted) {
-  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
   EXPECT_THROW(make_epoch_plan(plan_of(1, 0, 1, 1, 1), 7, 0), InputError);
   EXPECT_THROW(make_epoch_plan(plan_of(1, 0, 1, 1, 1), 7, std::int64_t{1} << 32), InputError);
   EXPECT_THROW(make_epoch_plan(plan_of(0, 0, 1, 1, 1), 7, 5), InputError);

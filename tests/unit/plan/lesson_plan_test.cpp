@@ -76,7 +76,7 @@ TEST(LessonPlan, SplitsTheDataAtTheConfiguredLength) {
 TEST(LessonPlan, CursorCountsWhatTheWindowsHold) {
   const auto plan = lesson({});
   EXPECT_EQ(plan->cursor(0), (PlanCursor{0, 0, 0, 0}));
-  EXPECT_EQ(plan->cursor(50), (PlanCursor{50, 0, 50, 50 * 32}));
+  EXPECT_EQ(plan->cursor(50), (PlanCursor{50, 0, 50, 1600}));
   EXPECT_EQ(plan->cursor(100), (PlanCursor{100, 0, 100, 3200}));
 }
 

@@ -105,7 +105,7 @@ TEST(RankRanges, CoverLargeWindowsTooWithAndWithoutSearch) {
     expect_cover(4096, ranks, rank_ranges(4096, ranks));
     expect_cover(kMostAtomsSearched + 1, ranks, rank_ranges(kMostAtomsSearched + 1, ranks));
   }
-  EXPECT_EQ(most_subtrees(3 * 4096, rank_ranges(3 * 4096, 96)), 1);
+  EXPECT_EQ(most_subtrees(12288, rank_ranges(12288, 96)), 1);
 }
 
 TEST(RankRanges, WithoutAtomsOrRanksBreakAnInvariant) {
