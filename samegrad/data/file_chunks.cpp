@@ -3,12 +3,11 @@
 namespace samegrad {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{1} << 20;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
-FileChunks::FileChunks(const DataFile& file) : file_(file), buffer_(kChunk) {}
+FileChunks::FileChunks(const DataFile& file, std::size_t chunk_bytes) : file_(file), buffer_(chunk_bytes) {}
 
 std::string_view FileChunks::next() {
   const bool first = bytes_ == 0;

@@ -13,7 +13,8 @@ namespace samegrad {
 
 class FileChunks {
  public:
-  explicit FileChunks(const DataFile& file);
+  /// `chunk_bytes`: more than the 3 bytes of a byte order mark, since an empty piece means the end.
+  explicit FileChunks(const DataFile& file, std::size_t chunk_bytes = std::size_t{1} << 20);
 
   /// The next piece, empty at the end of the file. A UTF-8 byte order mark at the file's beginning is hashed, but left
   /// out of the first piece. The view lives until the next call.
