@@ -22,7 +22,7 @@ struct Tolerance {
 
 /// One component of one parameter.
 struct ComponentError {
-  std::string parameter;
+  std::string parameter{};
   std::int64_t index = 0;  ///< row-major
   double value = 0.0;
   double reference = 0.0;
@@ -32,23 +32,23 @@ struct ComponentError {
 
 /// All components of one parameter that is in both sets with one shape.
 struct ParameterComparison {
-  std::string name;
-  std::vector<std::int64_t> shape;
+  std::string name{};
+  std::vector<std::int64_t> shape{};
   std::int64_t elements = 0;
   std::int64_t outside = 0;    ///< components whose error is not within the tolerance; every non-finite one is
   std::int64_t different = 0;  ///< components whose bits differ, as numbers of double precision (-0 differs from +0)
   double largest_reference = 0.0;  ///< max |reference| over the finite ones
-  ComponentError worst;            ///< largest error; a non-finite one is larger than all
+  ComponentError worst{};          ///< largest error; a non-finite one is larger than all
 };
 
 struct Comparison {
-  Tolerance tolerance;
-  std::vector<ParameterComparison> parameters;  ///< in the reference's order
-  std::vector<std::string> problems;            ///< missing, extra, repeated, mis-shaped or mistyped names
+  Tolerance tolerance{};
+  std::vector<ParameterComparison> parameters{};  ///< in the reference's order
+  std::vector<std::string> problems{};            ///< missing, extra, repeated, mis-shaped or mistyped names
   std::int64_t elements = 0;
   std::int64_t outside = 0;
   std::int64_t different = 0;
-  ComponentError worst;  ///< over all parameters
+  ComponentError worst{};  ///< over all parameters
 
   /// Something was compared, nothing is outside, and both sets have the same names and shapes.
   bool within_tolerance() const;
@@ -66,10 +66,10 @@ Comparison compare_tensor_files(const std::filesystem::path& values, const std::
                                 const Tolerance& tolerance = {});
 
 /// {"within_tolerance","identical","atol","rtol","elements","outside","different","worst","problems","parameters"};
-/// numbers that are not finite become null. Local.
+/// numbers as report/json_number.h writes them. Local.
 Json comparison_to_json(const Comparison& comparison);
 
-/// The inverse of comparison_to_json; null becomes NaN. Throws nlohmann::json::exception for another form. Local.
+/// The inverse of comparison_to_json. Throws nlohmann::json::exception for another form. Local.
 Comparison comparison_from_json(const Json& json);
 
 }  // namespace samegrad

@@ -1,24 +1,20 @@
 // A comparison as JSON and back: report.json keeps it, and the figures are drawn from there.
-#include <limits>
-
 #include "samegrad/report/compare.h"
+#include "samegrad/report/json_number.h"
 
 namespace samegrad {
 namespace {
 
-double number_or_nan(const Json& json) {
-  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
-}
-
 Json component_to_json(const ComponentError& component) {
-  return {{"parameter", component.parameter}, {"index", component.index}, {"value", component.value},
-          {"reference", component.reference}, {"error", component.error}, {"allowed", component.allowed}};
+  return {{"parameter", component.parameter},         {"index", component.index},
+          {"value", number_to_json(component.value)}, {"reference", number_to_json(component.reference)},
+          {"error", number_to_json(component.error)}, {"allowed", number_to_json(component.allowed)}};
 }
 
 ComponentError component_from_json(const Json& json) {
   return {json.at("parameter").get<std::string>(), json.at("index").get<std::int64_t>(),
-          number_or_nan(json.at("value")),         number_or_nan(json.at("reference")),
-          number_or_nan(json.at("error")),         number_or_nan(json.at("allowed"))};
+          number_from_json(json.at("value")),      number_from_json(json.at("reference")),
+          number_from_json(json.at("error")),      number_from_json(json.at("allowed"))};
 }
 
 }  // namespace
@@ -61,7 +57,7 @@ Comparison comparison_from_json(const Json& json) {
     parameter.elements = entry.at("elements").get<std::int64_t>();
     parameter.outside = entry.at("outside").get<std::int64_t>();
     parameter.different = entry.at("different").get<std::int64_t>();
-    parameter.largest_reference = number_or_nan(entry.at("largest_reference"));
+    parameter.largest_reference = number_from_json(entry.at("largest_reference"));
     parameter.worst = component_from_json(entry.at("worst"));
     result.parameters.push_back(std::move(parameter));
   }

@@ -16,16 +16,16 @@ namespace samegrad {
 /// The loss after an update.
 struct LossPoint {
   std::int64_t update = 0;
-  LossSum loss;
+  LossSum loss{};
 };
 
 struct LossHistory {
-  std::vector<LossPoint> stopped;
-  std::vector<LossPoint> continuous;
-  std::vector<LossPoint> resumed;
-  std::vector<LossPoint> validation;       ///< of whichever run is the longest
-  std::optional<std::int64_t> stopped_at;  ///< where the stopped run ended and the resumed one began
-  bool bytes = false;                      ///< tokens are bytes: a second axis shows bits per byte
+  std::vector<LossPoint> stopped{};
+  std::vector<LossPoint> continuous{};
+  std::vector<LossPoint> resumed{};
+  std::vector<LossPoint> validation{};       ///< of whichever run is the longest
+  std::optional<std::int64_t> stopped_at{};  ///< where the stopped run ended and the resumed one began
+  bool bytes = false;                        ///< tokens are bytes: a second axis shows bits per byte
 };
 
 /// Training loss S/N of each update. The stopped and the resumed curve are drawn over the continuous one, so that a
@@ -35,7 +35,7 @@ std::string loss_figure(const LossHistory& history);
 /// Supervised tokens of one window.
 struct WindowTokens {
   std::int64_t update = 0;
-  std::vector<std::int64_t> by_rank;
+  std::vector<std::int64_t> by_rank{};
 };
 
 /// Supervised tokens per rank and window, and below how much the fullest rank holds above the mean of the ranks. With

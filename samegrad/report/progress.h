@@ -14,12 +14,12 @@ namespace samegrad {
 
 /// What will happen, before it does.
 struct RunHeader {
-  std::string run_id;
-  std::string action;  ///< e.g. "train, stop at update 50", "resume from artifacts/checkpoints/step-0050"
-  std::string model;   ///< e.g. "encoder, 2 layers, width 128, 4 heads, feed-forward 256, from scratch"
+  std::string run_id{};
+  std::string action{};  ///< e.g. "train, stop at update 50", "resume from artifacts/checkpoints/step-0050"
+  std::string model{};   ///< e.g. "encoder, 2 layers, width 128, 4 heads, feed-forward 256, from scratch"
   std::int64_t parameters = 0;
-  std::string data;       ///< e.g. "lesson, 1,024 sequences"
-  std::string optimizer;  ///< e.g. "sgd, learning rate 0.1, constant"
+  std::string data{};       ///< e.g. "lesson, 1,024 sequences"
+  std::string optimizer{};  ///< e.g. "sgd, learning rate 0.1, constant"
   std::int64_t first_update = 1;
   std::int64_t last_update = 0;    ///< of this invocation
   std::int64_t total_updates = 0;  ///< of the whole run
@@ -27,9 +27,10 @@ struct RunHeader {
   std::int64_t samples_per_atom = 0;
   std::int64_t first_window_tokens = 0;  ///< supervised ones in the first window to come
   std::int64_t world_size = 1;
-  std::string transport;  ///< e.g. "shm", "single"
+  std::string transport{};  ///< e.g. "shm", "single"
   std::string device = "cpu";
-  std::vector<std::pair<std::string, std::string>> places;  ///< what -> path, e.g. "metrics" -> "outputs/metrics.jsonl"
+  std::vector<std::pair<std::string, std::string>>
+      places{};  ///< what -> path, e.g. "metrics" -> "outputs/metrics.jsonl"
 };
 
 /// The lines of the header, each ended by a newline. Local.
@@ -39,7 +40,7 @@ std::string header_text(const RunHeader& header, const TextStyle& style);
 struct Progress {
   std::int64_t update = 0;
   std::int64_t last_update = 0;
-  LossSum loss;  ///< of the window, over all ranks
+  LossSum loss{};  ///< of the window, over all ranks
   double gradient_norm = 0.0;
   double learning_rate = 0.0;
   double tokens_per_second = 0.0;  ///< supervised ones
@@ -67,18 +68,18 @@ std::string rank_work_table(std::span<const RankWork> ranks, const TextStyle& st
 
 /// What was done.
 struct RunSummary {
-  std::string outcome;  ///< e.g. "finished", "stopped by SIGTERM"
+  std::string outcome{};  ///< e.g. "finished", "stopped by SIGTERM"
   std::int64_t first_update = 1;
   std::int64_t update = 0;  ///< reached
   std::int64_t total_updates = 0;
   std::int64_t skipped_windows = 0;
-  LossSum first_loss;
-  LossSum last_loss;
+  LossSum first_loss{};
+  LossSum last_loss{};
   std::int64_t supervised_tokens = 0;
   double seconds = 0.0;
-  std::vector<RankWork> ranks;
-  std::vector<std::pair<std::string, std::string>> places;  ///< what -> path
-  std::string next;                                         ///< a command to type next; empty: none
+  std::vector<RankWork> ranks{};
+  std::vector<std::pair<std::string, std::string>> places{};  ///< what -> path
+  std::string next{};                                         ///< a command to type next; empty: none
 };
 
 /// The lines of the summary, each ended by a newline. Local.

@@ -9,6 +9,7 @@ namespace samegrad {
 namespace {
 
 constexpr const char* kNotDone = "not done";
+constexpr const char* kLessonForm = "gradient, mean of W x S_r / N";
 
 std::string tolerance_text(const Tolerance& tolerance) {
   return shortest(tolerance.absolute) + " + " + shortest(tolerance.relative) + " x |ref|";
@@ -34,9 +35,9 @@ CheckResult parameters_check(const RunReportInput& input) {
           input.parameters == expected && input.parameters > 0};
 }
 
-CheckResult gradient_check(const Comparison& comparison, std::int64_t parameters) {
-  return {"gradient", grouped(parameters) + " within " + tolerance_text(comparison.tolerance),
-          comparison_text(comparison), comparison.within_tolerance() && comparison.elements == parameters};
+CheckResult gradient_check(const char* name, const Comparison& comparison, std::int64_t parameters) {
+  return {name, grouped(parameters) + " within " + tolerance_text(comparison.tolerance), comparison_text(comparison),
+          comparison.within_tolerance() && comparison.elements == parameters};
 }
 
 CheckResult control_check(const ControlFacts& control) {
@@ -109,6 +110,7 @@ void add_missing(std::vector<CheckResult>& checks, const RunReportInput& input) 
     checks.push_back({name, std::string("done: ") + todo, kNotDone, false});
   };
   if (!input.gradient) missing("gradient", "samegrad reference, then samegrad evaluate");
+  if (!input.lesson_form) missing(kLessonForm, "samegrad evaluate");
   if (input.controls.empty()) missing("control: mean of means", "samegrad evaluate");
   if (!input.resume) {
     missing("resume", "samegrad train; train --continuous; train --resume latest");
@@ -129,7 +131,8 @@ ExitCode RunReport::exit_code() const { return holds() ? ExitCode::kDone : ExitC
 
 RunReport judge_run(RunReportInput input) {
   std::vector<CheckResult> checks{parameters_check(input)};
-  if (input.gradient) checks.push_back(gradient_check(*input.gradient, input.parameters));
+  if (input.gradient) checks.push_back(gradient_check("gradient", *input.gradient, input.parameters));
+  if (input.lesson_form) checks.push_back(gradient_check(kLessonForm, *input.lesson_form, input.parameters));
   for (const ControlFacts& control : input.controls) checks.push_back(control_check(control));
   if (input.resume) {
     checks.push_back(final_parameters_check(*input.resume));

@@ -16,35 +16,35 @@ namespace samegrad {
 
 /// A gradient made wrong on purpose. The check must reject it.
 struct ControlFacts {
-  std::string name;  ///< e.g. "mean of means"
-  Comparison against_reference;
+  std::string name{};  ///< e.g. "mean of means"
+  Comparison against_reference{};
 };
 
 /// The resumed run against the one that never stopped.
 struct ResumeFacts {
   std::int64_t stopped_at = 0;
   std::int64_t last_update = 0;
-  Comparison final_parameters;                         ///< resumed against continuous, after the last update
-  std::int64_t updates_compared = 0;                   ///< updates whose parameter hashes were compared
-  std::optional<std::int64_t> first_differing_update;  ///< nullopt: none
+  Comparison final_parameters{};                         ///< resumed against continuous, after the last update
+  std::int64_t updates_compared = 0;                     ///< updates whose parameter hashes were compared
+  std::optional<std::int64_t> first_differing_update{};  ///< nullopt: none
 };
 
 /// One set of samples under the final weights.
 struct EvaluationFacts {
-  std::string name;  ///< validation | test
-  LossSum loss;
+  std::string name{};  ///< validation | test
+  LossSum loss{};
   std::int64_t sequences = 0;
-  std::int64_t correct = 0;            ///< supervised tokens predicted right
-  std::int64_t majority_correct = 0;   ///< by always saying the most frequent target
-  std::optional<double> least_margin;  ///< what (correct - majority_correct) / N must reach, e.g. 0.10
-  std::optional<double> unigram_loss;  ///< text: loss per token of a byte-unigram model; the run's must be below
+  std::int64_t correct = 0;              ///< supervised tokens predicted right
+  std::int64_t majority_correct = 0;     ///< by always saying the most frequent target
+  std::optional<double> least_margin{};  ///< what (correct - majority_correct) / N must reach, e.g. 0.10
+  std::optional<double> unigram_loss{};  ///< text: loss per token of a byte-unigram model; the run's must be below
 };
 
 /// What happened when a window without supervised tokens was tried.
 struct ZeroWindowFacts {
   std::int64_t ranks = 0;
   std::int64_t ranks_refused = 0;  ///< by the same message
-  std::string message;
+  std::string message{};
   bool parameters_untouched = false;
   bool nothing_written = false;
 };
@@ -52,30 +52,31 @@ struct ZeroWindowFacts {
 /// Everything that a report is made from. An absent part is a failed check where the run is a lesson ("not done"), and
 /// left out where it is not.
 struct RunReportInput {
-  std::string run_id;
-  std::string task;  ///< lesson | text
+  std::string run_id{};
+  std::string task{};  ///< lesson | text
   std::int64_t parameters = 0;
-  std::optional<std::int64_t> expected_parameters;  ///< lesson: 282,628
-  std::optional<Comparison> gradient;               ///< the right form against the reference
-  std::vector<ControlFacts> controls;
-  std::optional<ResumeFacts> resume;
-  std::vector<EvaluationFacts> evaluations;
-  std::optional<ZeroWindowFacts> zero_window;
-  std::vector<std::string> files;    ///< paths, as shown
-  std::vector<std::string> figures;  ///< paths, as shown
+  std::optional<std::int64_t> expected_parameters{};  ///< lesson: 282,628
+  std::optional<Comparison> gradient{};               ///< the right form against the reference
+  std::optional<Comparison> lesson_form{};  ///< loss W x S_r / N under a mean over ranks, against the reference
+  std::vector<ControlFacts> controls{};
+  std::optional<ResumeFacts> resume{};
+  std::vector<EvaluationFacts> evaluations{};
+  std::optional<ZeroWindowFacts> zero_window{};
+  std::vector<std::string> files{};    ///< paths, as shown
+  std::vector<std::string> figures{};  ///< paths, as shown
 };
 
 struct CheckResult {
-  std::string name;
-  std::string expected;
-  std::string measured;
+  std::string name{};
+  std::string expected{};
+  std::string measured{};
   bool holds = false;
 };
 
 /// The input judged.
 struct RunReport {
-  RunReportInput input;
-  std::vector<CheckResult> checks;
+  RunReportInput input{};
+  std::vector<CheckResult> checks{};
 
   /// There is at least one check, and all hold.
   bool holds() const;

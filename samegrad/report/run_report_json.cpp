@@ -1,25 +1,24 @@
 #include <cmath>
 
+#include "samegrad/report/json_number.h"
 #include "samegrad/report/run_report.h"
 
 namespace samegrad {
 namespace {
 
-Json evaluation_to_json(const EvaluationFacts& set) {
+Json set_to_json(const EvaluationFacts& set, bool bytes) {
   const auto tokens = static_cast<double>(set.loss.count);
-  Json json{{"loss", set.loss.mean()},
-            {"loss_sum", set.loss.sum},
+  Json json{{"loss", number_to_json(set.loss.mean())},
+            {"loss_sum", number_to_json(set.loss.sum)},
             {"tokens", set.loss.count},
             {"sequences", set.sequences},
-            {"perplexity", std::exp(set.loss.mean())},
+            {"perplexity", number_to_json(std::exp(set.loss.mean()))},
             {"correct", set.correct},
-            {"accuracy", static_cast<double>(set.correct) / tokens},
+            {"accuracy", number_to_json(static_cast<double>(set.correct) / tokens)},
             {"majority_correct", set.majority_correct},
-            {"majority_accuracy", static_cast<double>(set.majority_correct) / tokens}};
-  if (set.unigram_loss) {
-    json["bits_per_byte"] = set.loss.mean() / std::log(2.0);
-    json["unigram_bits_per_byte"] = *set.unigram_loss / std::log(2.0);
-  }
+            {"majority_accuracy", number_to_json(static_cast<double>(set.majority_correct) / tokens)}};
+  if (bytes) json["bits_per_byte"] = number_to_json(set.loss.mean() / std::log(2.0));
+  if (set.unigram_loss) json["unigram_bits_per_byte"] = number_to_json(*set.unigram_loss / std::log(2.0));
   return json;
 }
 
@@ -54,7 +53,7 @@ Json run_report_to_json(const RunReport& report) {
     controls[control.name] = comparison_to_json(control.against_reference);
   }
   Json evaluation = Json::object();
-  for (const EvaluationFacts& set : input.evaluations) evaluation[set.name] = evaluation_to_json(set);
+  for (const EvaluationFacts& set : input.evaluations) evaluation[set.name] = set_to_json(set, input.task == "text");
   return {{"format", "samegrad-report-1"},
           {"run_id", input.run_id},
           {"task", input.task},
@@ -63,6 +62,7 @@ Json run_report_to_json(const RunReport& report) {
           {"parameters", input.parameters},
           {"gradient",
            {{"right", input.gradient ? comparison_to_json(*input.gradient) : Json(nullptr)},
+            {"lesson_form", input.lesson_form ? comparison_to_json(*input.lesson_form) : Json(nullptr)},
             {"controls", std::move(controls)}}},
           {"resume", input.resume ? resume_to_json(*input.resume) : Json(nullptr)},
           {"evaluation", std::move(evaluation)},

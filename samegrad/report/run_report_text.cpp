@@ -77,7 +77,9 @@ std::string list_text(const char* title, const std::vector<std::string>& paths) 
 
 std::string run_report_text(const RunReport& report, const TextStyle& style) {
   const RunReportInput& input = report.input;
-  std::string out = toned("Report of run " + input.run_id + " (" + input.task + ")", Tone::kStrong, style) + "\n\n";
+  std::string out = toned("Report" + (input.run_id.empty() ? "" : " of run " + input.run_id) + " (" + input.task + ")",
+                          Tone::kStrong, style) +
+                    "\n\n";
   if (!input.evaluations.empty()) {
     out += evaluation_text(input.evaluations, input.task == "lesson", style) + "\n";
   }
