@@ -15,6 +15,9 @@
 
 namespace samegrad {
 
+/// Where optimizer.safetensors' metadata has CheckpointContent::optimizer_options.
+inline constexpr const char* kOptimizerOptionsKey = "options";
+
 /// What a save puts into the folder. The bytes of model and optimizer depend on values alone: no world size, time,
 /// path.
 struct CheckpointContent {

@@ -7,12 +7,9 @@
 #include "samegrad/checkpoint/checkpoint.h"
 #include "samegrad/checkpoint/printable.h"
 #include "samegrad/checkpoint/staged_folder.h"
-#include "samegrad/checkpoint/strict_json.h"
 
 namespace samegrad {
 namespace {
-
-constexpr const char* kOptionsKey = "options";
 
 /// `values` with `key` first. A value that `values` already has for it must be the same.
 Json with_member(const char* key, std::int64_t value, const Json& values) {
@@ -52,7 +49,7 @@ std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, 
   SAMEGRAD_CHECK_OP(update, >=, 0);
   SAMEGRAD_CHECK_OP(content.state.value("run_id", Json()).is_string(), ==, true);
   const TensorFile model(content.model, {});
-  const TensorFile optimizer(content.optimizer, {{kOptionsKey, content.optimizer_options.dump()}});
+  const TensorFile optimizer(content.optimizer, {{kOptimizerOptionsKey, content.optimizer_options.dump()}});
   const std::string state = json_file_text(with_member("update", update, content.state), 2);
   std::vector<std::string> ranks;
   for (std::size_t i = 0; i < content.rank_files.size(); ++i) {
@@ -89,14 +86,6 @@ std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, 
   const std::string text = manifest_text(manifest);
   folder.write(std::string(kManifestFile), std::array<std::string_view, 1>{text});
   return folder.place(way);
-}
-
-Json read_optimizer_options(const SafetensorsFile& optimizer) {
-  const auto found = optimizer.metadata().find(kOptionsKey);
-  if (found == optimizer.metadata().end()) {
-    throw CheckError("checkpoint", std::string(kOptimizerFile) + ": its metadata has no " + kOptionsKey);
-  }
-  return parse_strict_json(found->second, std::string(kOptimizerFile) + ": " + kOptionsKey);
 }
 
 }  // namespace samegrad

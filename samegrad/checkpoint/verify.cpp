@@ -110,4 +110,12 @@ Checkpoint verify_checkpoint(const std::filesystem::path& given) {
   return checkpoint;
 }
 
+Json read_optimizer_options(const SafetensorsFile& optimizer) {
+  const auto found = optimizer.metadata().find(kOptimizerOptionsKey);
+  if (found == optimizer.metadata().end()) {
+    throw CheckError("checkpoint", std::string(kOptimizerFile) + ": its metadata has no " + kOptimizerOptionsKey);
+  }
+  return parse_strict_json(found->second, std::string(kOptimizerFile) + ": " + kOptimizerOptionsKey);
+}
+
 }  // namespace samegrad

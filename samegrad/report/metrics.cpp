@@ -1,0 +1,133 @@
+#include "samegrad/report/metrics.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "samegrad/base/atomic_file.h"
+#include "samegrad/base/error.h"
+#include "samegrad/base/log.h"
+#include "samegrad/base/mapped_file.h"
+
+namespace samegrad {
+namespace {
+
+constexpr std::string_view kStage = "metrics";
+
+std::optional<Json> parse_object(std::string_view line) {
+  // The parser takes a NUL for the end of its input: what follows would go unread.
+  if (line.find('\0') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  Json value = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
+  return value.is_object() ? std::optional(std::move(value)) : std::nullopt;
+}
+
+Json parse_line(std::string_view line, const std::filesystem::path& path, std::int64_t number) {
+  std::optional<Json> value = parse_object(line);
+  if (!value) {
+    throw InputError(kStage, path.string() + ":" + std::to_string(number) +
+                                 ": not a JSON object; take the line out, or move the file away");
+  }
+  return *std::move(value);
+}
+
+/// Calls `take(line, number)` for each line, without its newline. Returns whether the last one was cut short by a
+/// crash: it has no newline, is no object, and is not among the calls.
+bool for_each_line(std::string_view text, const std::function<void(std::string_view, std::int64_t)>& take) {
+  for (std::int64_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    if (end == std::string_view::npos && !parse_object(line)) {
+      return true;
+    }
+    take(line, number);
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return false;
+}
+
+/// Drops from the file what a log of `run_id` that goes on after `keep_until_update` must not find.
+void drop_lines(const std::filesystem::path& path, const std::string& run_id, std::int64_t keep_until_update) {
+  const MappedFile file(path, kStage);
+  // Lines of other runs are passed by unparsed: they may be many, and are not this run's to judge.
+  const std::string quoted_run_id = Json(run_id).dump();
+  std::string kept;
+  const bool cut_short = for_each_line(file.bytes(), [&](std::string_view line, std::int64_t number) {
+    if (line.find(quoted_run_id) != std::string_view::npos) {
+      const Json value = parse_line(line, path, number);
+      const Json update = value.value("update", Json());
+      if (value.value("run_id", Json()) == run_id && update.is_number() && update > keep_until_update) {
+        return;
+      }
+    }
+    kept.append(line).append("\n");
+  });
+  if (cut_short) {
+    log_warn("[metrics] " + path.string() + ": its last line was cut short by a crash, and is dropped");
+  }
+  if (kept != file.bytes()) {
+    write_file_atomically(path, kept);
+  }
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(const std::filesystem::path& path, std::string run_id, std::string kind,
+                       std::int64_t keep_until_update)
+    : path_(path), run_id_(std::move(run_id)), kind_(std::move(kind)) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    drop_lines(path, run_id_, keep_until_update);
+  } else {
+    write_file_atomically(path, "");
+  }
+  descriptor_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor_ < 0) {
+    throw RunError(kStage, path.string() + ": cannot be opened for writing: " + std::strerror(errno));
+  }
+}
+
+MetricsLog::MetricsLog(MetricsLog&& other) noexcept
+    : path_(std::move(other.path_)),
+      run_id_(std::move(other.run_id_)),
+      kind_(std::move(other.kind_)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+MetricsLog::~MetricsLog() {
+  if (descriptor_ >= 0) {
+    close(descriptor_);
+  }
+}
+
+void MetricsLog::append(const Json& fields) {
+  Json object = {{"run_id", run_id_}, {"kind", kind_}};
+  object.update(fields);
+  const std::string line = object.dump() + "\n";
+  std::string_view rest = line;
+  while (!rest.empty()) {
+    const ssize_t written = write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno != EINTR) {
+      throw RunError(kStage, path_.string() + ": writing: " + std::strerror(errno));
+    }
+    rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+  }
+}
+
+std::vector<Json> read_metrics(const std::filesystem::path& path) {
+  const MappedFile file(path, kStage);
+  std::vector<Json> lines;
+  for_each_line(file.bytes(),
+                [&](std::string_view line, std::int64_t number) { lines.push_back(parse_line(line, path, number)); });
+  return lines;
+}
+
+}  // namespace samegrad
