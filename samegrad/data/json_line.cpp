@@ -13,10 +13,6 @@ namespace dom = simdjson::dom;
 constexpr std::size_t kDeepestNesting = 64;
 constexpr std::size_t kFirstCapacity = 4096;
 
-std::string quoted(std::string_view text) {
-  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string reason_of(simdjson::error_code error) {
   switch (error) {
     case simdjson::UTF8_ERROR:
@@ -88,6 +84,10 @@ dom::object JsonLine::parse(std::string_view line) {
   return object;
 }
 
+std::string quoted(std::string_view text) {
+  return Json(std::string(text.substr(0, 40))).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 bool has_field(const dom::object& object, std::string_view name) {
   return object.at_key(name).error() == simdjson::SUCCESS;
 }
@@ -100,7 +100,7 @@ void check_unique_fields(const dom::object& object) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end()) {
-    throw BadLine("the field " + quoted(twice->substr(0, 40)) + " stands twice");
+    throw BadLine("the field " + quoted(*twice) + " stands twice");
   }
 }
 

@@ -22,6 +22,9 @@ class JsonLine {
   simdjson::dom::parser parser_;
 };
 
+/// The beginning of `text` as a JSON string, for messages: one line of UTF-8 whatever it holds.
+std::string quoted(std::string_view text);
+
 /// Whether the object has the field.
 bool has_field(const simdjson::dom::object& object, std::string_view name);
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <string>
 
-#include "samegrad/base/json.h"
 #include "samegrad/data/bad_line.h"
 
 namespace samegrad {
@@ -34,7 +33,7 @@ Form form_of(const dom::object& line) {
                   std::string(kForms));
   }
   if (prompt) {
-    throw BadLine("no field \"completion\" or \"answer\" beside \"prompt\"");
+    throw BadLine(R"(no field "completion" or "answer" beside "prompt")");
   }
   if (has_field(line, "completion") || has_field(line, "answer")) {
     throw BadLine("no field \"prompt\" beside the completion; give an empty one if there is none");
@@ -49,14 +48,13 @@ TokenSequence message_tokens(const dom::object& line) {
     const std::string place = "messages[" + std::to_string(index++) + "]";
     dom::object message;
     if (element.get(message) != simdjson::SUCCESS) {
-      throw BadLine("\"" + place + "\" is no object; it must be {\"role\", \"content\"}");
+      throw BadLine("\"" + place + R"(" is no object; it must be {"role", "content"})");
     }
     check_unique_fields(message);
     const std::string_view role = string_field(message, "role", place + ".");
     const std::string_view content = string_field(message, "content", place + ".");
     if (std::find(kRoles.begin(), kRoles.end(), role) == kRoles.end()) {
-      throw BadLine("\"" + place + ".role\" is " +
-                    Json(std::string(role.substr(0, 40))).dump(-1, ' ', false, Json::error_handler_t::replace) +
+      throw BadLine("\"" + place + ".role\" is " + quoted(role) +
                     "; allowed are system, developer, user, assistant, tool and function");
     }
     sequence.append_text(role, /*supervised=*/false);

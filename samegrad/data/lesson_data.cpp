@@ -86,9 +86,9 @@ std::vector<Sample> generate_lesson_split(const DataConfig& config, std::int64_t
 std::string lesson_jsonl(std::span<const Sample> samples, LessonSplit split) {
   std::string out;
   for (const Sample& sample : samples) {
-    out += "{\"id\":" + std::to_string(sample.id) + ",\"split\":\"";
+    out += "{\"id\":" + std::to_string(sample.id) + R"(,"split":")";
     out += lesson_split_name(split);
-    out += "\",\"tokens\":";
+    out += R"(","tokens":)";
     append_array(out, sample.inputs);
     out += ",\"labels\":";
     append_array(out, sample.targets);

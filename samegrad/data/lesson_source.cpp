@@ -18,8 +18,7 @@ Sample read_line(JsonLine& parser, std::string_view line, std::int64_t id, Lesso
     throw BadLine("\"id\" is " + std::to_string(given) + "; the next one is " + std::to_string(id));
   }
   if (const std::string_view given = string_field(object, "split"); given != lesson_split_name(split)) {
-    throw BadLine("\"split\" is \"" + std::string(given.substr(0, 40)) + "\"; this file holds " +
-                  std::string(lesson_split_name(split)));
+    throw BadLine("\"split\" is " + quoted(given) + "; this file holds " + std::string(lesson_split_name(split)));
   }
   Sample sample{.id = id,
                 .inputs = integers_field(object, "tokens", 0, model.vocabulary - 1, 0),
