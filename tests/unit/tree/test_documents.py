@@ -27,7 +27,8 @@ def commands_in(text):
 def unknown_options(words):
     """Options of this samegrad command that its --help does not name; None where there is no such command."""
     shown = subprocess.run([SAMEGRAD, words[0], "--help"], capture_output=True, text=True)
-    if shown.returncode != 0:
+    # What is no command shows the help of the whole program.
+    if shown.returncode != 0 or not re.search(rf"^Usage: .*\b{words[0]} \[", shown.stdout, re.MULTILINE):
         return None
     return [word for word in words[1:] if word.startswith("--") and not re.search(re.escape(word) + r"\b", shown.stdout)]
 
