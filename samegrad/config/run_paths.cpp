@@ -4,6 +4,11 @@
 
 namespace samegrad {
 
+std::span<const std::string> figure_names() {
+  static const std::vector<std::string> kNames = {"loss", "tokens", "gradient-error", "rank-time"};
+  return kNames;
+}
+
 RunPaths::RunPaths(std::filesystem::path folder)
     : run(std::move(folder)),
       outputs(run / "outputs"),
@@ -29,6 +34,10 @@ std::filesystem::path RunPaths::text_index(const std::string& split) const {
   return data_dir / ("index-" + split + ".bin");
 }
 
+std::filesystem::path RunPaths::figure(const std::string& name, const std::string& extension) const {
+  return figures / (name + "." + extension);
+}
+
 std::vector<std::filesystem::path> RunPaths::generated_files() const {
   std::vector<std::filesystem::path> files = {plan,        init,        data_lock, reference32,
                                               reference64, current_run, metrics,   report};
@@ -38,6 +47,10 @@ std::vector<std::filesystem::path> RunPaths::generated_files() const {
   for (const char* split : {"train", "validation", "test"}) {
     files.push_back(lesson_split(split));
     files.push_back(text_index(split));
+  }
+  for (const std::string& name : figure_names()) {
+    files.push_back(figure(name, "svg"));
+    files.push_back(figure(name, "png"));
   }
   return files;
 }

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace samegrad {
+
+/// The figures of a run.
+std::span<const std::string> figure_names();
 
 struct RunPaths {
   /// The files of the run in folder `run`. Touches nothing.
@@ -33,7 +37,10 @@ struct RunPaths {
   /// outputs/data/index-SPLIT.bin; split is train or validation.
   std::filesystem::path text_index(const std::string& split) const;
 
-  /// Every single file above (not the contents of figures and checkpoints).
+  /// outputs/figures/NAME.EXTENSION; name is one of figure_names(), extension svg or png.
+  std::filesystem::path figure(const std::string& name, const std::string& extension) const;
+
+  /// Every single file above (not the checkpoints).
   std::vector<std::filesystem::path> generated_files() const;
 };
 

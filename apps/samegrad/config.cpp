@@ -1,0 +1,32 @@
+#include <iostream>
+#include <string>
+
+#include "apps/samegrad/commands.h"
+#include "samegrad/base/json.h"
+#include "samegrad/config/field_value.h"
+#include "samegrad/config/load.h"
+#include "samegrad/report/table.h"
+
+namespace samegrad {
+
+int run_config(const CommandLine& command) {
+  const RunConfig config = load_config(command.config, command.overrides);
+  if (command.json) {
+    std::cout << config_to_json(config).dump(2) << "\n";
+    return 0;
+  }
+  Table table({{"key"}, {"value"}, {"allowed"}, {"meaning"}});
+  std::string aliases;
+  for (const Field& field : config_fields()) {
+    const Json value = field_to_json(config, field);
+    const std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
+    table.add_row({field.key, shown.empty() ? "-" : shown, allowed_values(field), field.meaning});
+    for (const std::string& alias : field.aliases) {
+      aliases += "  " + alias + " = " + field.key + "\n";
+    }
+  }
+  std::cout << table.render(/*most_cells=*/140) << "\nOther names, as in the Hugging Face Trainer:\n" << aliases;
+  return 0;
+}
+
+}  // namespace samegrad

@@ -1,0 +1,18 @@
+// The edge of a program: where errors become a line and an exit code.
+#pragma once
+
+#include <exception>
+#include <string>
+
+namespace samegrad {
+
+/// The line to show: an Error's own, or "[fault of samegrad] ..." for what should never be thrown. Local.
+std::string error_line(const std::exception& error);
+
+/// An Error's own exit code, 1 for any other exception. Local.
+int error_exit_code(const std::exception& error);
+
+/// Sends what was printed on its way. Throws RunError where it did not arrive (a full disk, a closed pipe). Local.
+void flush_results();
+
+}  // namespace samegrad

@@ -1,0 +1,38 @@
+// samegrad: answers what needs no libtorch, and starts samegrad-worker for the rest.
+#include <exception>
+#include <iostream>
+
+#include "apps/samegrad/command_line.h"
+#include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
+#include "apps/samegrad/start_worker.h"
+#include "samegrad/base/log.h"
+
+namespace samegrad {
+namespace {
+
+int run_front(int argc, const char* const* argv) {
+  const CommandLine line = parse_command_line(argc, argv);
+  if (!line.help.empty()) {
+    std::cout << line.help;
+    flush_results();
+    return 0;
+  }
+  set_log_quiet(line.quiet);
+  const Command* const command = find_command(line.subcommand);
+  const int exit_code = command == nullptr ? run_in_workers(line, argc, argv) : command->run(line);
+  flush_results();
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace samegrad
+
+int main(int argc, char** argv) {
+  try {
+    return samegrad::run_front(argc, argv);
+  } catch (const std::exception& error) {
+    samegrad::log_error(samegrad::error_line(error));
+    return samegrad::error_exit_code(error);
+  }
+}

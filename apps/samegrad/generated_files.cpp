@@ -1,0 +1,162 @@
+#include "apps/samegrad/generated_files.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "samegrad/base/error.h"
+#include "samegrad/checkpoint/manifest.h"
+#include "samegrad/checkpoint/step_name.h"
+
+namespace samegrad {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool process_is_gone(pid_t process) { return kill(process, 0) != 0 && errno == ESRCH; }
+
+std::optional<pid_t> parse_process(std::string_view text) {
+  pid_t process = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), process);
+  const bool whole = error == std::errc{} && end == text.data() + text.size() && process > 0;
+  return whole ? std::optional(process) : std::nullopt;
+}
+
+/// ".NAME.tmp-PROCESS" of write_file_atomically() gives NAME, where the process is gone.
+std::optional<std::string> abandoned_target(std::string_view name) {
+  constexpr std::string_view kMark = ".tmp-";
+  const std::size_t mark = name.rfind(kMark);
+  if (!name.starts_with('.') || mark == std::string_view::npos || mark < 2) {
+    return std::nullopt;
+  }
+  const std::optional<pid_t> process = parse_process(name.substr(mark + kMark.size()));
+  return process && process_is_gone(*process) ? std::optional<std::string>(name.substr(1, mark - 1)) : std::nullopt;
+}
+
+bool is_checkpoint_part(std::string_view name) {
+  if (name == kManifestFile || name == kModelFile || name == kOptimizerFile || name == kStateFile) {
+    return true;
+  }
+  constexpr std::string_view kBefore = "rank-";
+  constexpr std::string_view kAfter = ".json";
+  if (!name.starts_with(kBefore) || !name.ends_with(kAfter) || name.size() <= kBefore.size() + kAfter.size()) {
+    return false;
+  }
+  const std::string_view number = name.substr(kBefore.size(), name.size() - kBefore.size() - kAfter.size());
+  return number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// A checkpoint's folder, or a hidden one of a save whose process is gone.
+bool is_checkpoint_folder(const std::string& name) {
+  if (parse_step_folder_name(name)) {
+    return true;
+  }
+  const std::optional<AsideName> aside = parse_aside_name(name);
+  return aside && process_is_gone(aside->process);
+}
+
+class Search {
+ public:
+  explicit Search(const RunPaths& paths) : paths_(paths) {
+    for (const fs::path& file : paths.generated_files()) {
+      known_.insert(file);
+    }
+  }
+
+  GeneratedFiles run() {
+    visit(paths_.outputs);
+    visit(paths_.checkpoints.parent_path());
+    std::ranges::sort(found_.files, {}, &GeneratedFile::path);
+    return std::move(found_);
+  }
+
+ private:
+  bool is_ours(const fs::path& folder) const {
+    return folder == paths_.outputs || folder == paths_.data_dir || folder == paths_.figures ||
+           folder == paths_.checkpoints || folder == paths_.checkpoints.parent_path() ||
+           (folder.parent_path() == paths_.checkpoints && is_checkpoint_folder(folder.filename().string()));
+  }
+
+  bool is_known_file(const fs::path& file) const {
+    const std::string name = file.filename().string();
+    const bool in_checkpoint = file.parent_path().parent_path() == paths_.checkpoints;
+    if (known_.contains(file) || (in_checkpoint && is_checkpoint_part(name))) {
+      return true;
+    }
+    const std::optional<std::string> target = abandoned_target(name);
+    return target && known_.contains(file.parent_path() / *target);
+  }
+
+  void visit(const fs::path& path) {
+    std::error_code error;
+    const fs::file_status status = fs::symlink_status(path, error);
+    if (!fs::exists(status)) {
+      return;
+    }
+    if (fs::is_symlink(status)) {
+      found_.left.push_back({path, "a link"});
+    } else if (fs::is_directory(status)) {
+      is_ours(path) ? visit_folder(path) : found_.left.push_back({path, "a folder that samegrad does not know"});
+    } else if (fs::is_regular_file(status) && is_known_file(path)) {
+      const std::uintmax_t bytes = fs::file_size(path, error);
+      found_.files.push_back({path, error ? 0 : static_cast<std::int64_t>(bytes)});
+    } else {
+      found_.left.push_back({path, "not a file that samegrad knows by name"});
+    }
+  }
+
+  void visit_folder(const fs::path& folder) {
+    std::error_code error;
+    fs::directory_iterator entries(folder, error);
+    std::vector<fs::path> inside;
+    while (!error && entries != fs::directory_iterator{}) {
+      inside.push_back(entries->path());
+      entries.increment(error);
+    }
+    if (error) {
+      throw RunError("clean", folder.string() + ": cannot be read: " + error.message());
+    }
+    std::ranges::sort(inside);
+    for (const fs::path& entry : inside) {
+      visit(entry);
+    }
+    found_.folders.push_back(folder);
+  }
+
+  const RunPaths& paths_;
+  std::set<fs::path> known_;
+  GeneratedFiles found_;
+};
+
+}  // namespace
+
+std::int64_t GeneratedFiles::bytes() const {
+  std::int64_t sum = 0;
+  for (const GeneratedFile& file : files) {
+    sum += file.bytes;
+  }
+  return sum;
+}
+
+GeneratedFiles find_generated(const RunPaths& paths) { return Search(paths).run(); }
+
+void remove_generated(const GeneratedFiles& generated) {
+  for (const GeneratedFile& file : generated.files) {
+    if (unlink(file.path.c_str()) != 0 && errno != ENOENT) {
+      throw RunError("clean", file.path.string() + ": cannot be removed: " + std::strerror(errno));
+    }
+  }
+  for (const fs::path& folder : generated.folders) {
+    rmdir(folder.c_str());  // fails where something was left inside, and then the folder stays
+  }
+}
+
+}  // namespace samegrad

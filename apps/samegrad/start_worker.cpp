@@ -1,0 +1,84 @@
+#include "apps/samegrad/start_worker.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+
+#include "samegrad/base/error.h"
+#include "samegrad/base/log.h"
+#include "samegrad/comm/environment.h"
+#include "samegrad/config/load.h"
+#include "samegrad/launch/launch.h"
+#include "samegrad/launch/pinned_environment.h"
+
+namespace samegrad {
+namespace {
+
+/// Commands that work on what a checkpoint or nothing says; the others read the config, and fail early when it is
+/// wrong.
+bool reads_config(std::string_view subcommand) {
+  constexpr std::array<std::string_view, 3> kWithout{"check-loss", "checkpoints", "generate"};
+  return std::ranges::find(kWithout, subcommand) == kWithout.end();
+}
+
+[[noreturn]] void exec_worker(const RunSection& run, const std::vector<std::string>& arguments) {
+  for (const auto& [name, value] : pinned_environment(run)) {
+    setenv(name.c_str(), value.c_str(), /*overwrite=*/1);
+  }
+  const std::string program = worker_path().string();
+  std::vector<char*> raw{const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) {
+    raw.push_back(const_cast<char*>(argument.c_str()));
+  }
+  raw.push_back(nullptr);
+  execv(program.c_str(), raw.data());
+  throw RunError("start", program + ": cannot be started: " + std::strerror(errno));
+}
+
+}  // namespace
+
+std::filesystem::path worker_path() {
+  std::error_code error;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) {
+    throw RunError("start", "/proc/self/exe: " + error.message() + "; samegrad finds samegrad-worker through it");
+  }
+  std::filesystem::path worker = own.parent_path() / "samegrad-worker";
+  if (access(worker.c_str(), X_OK) != 0) {
+    throw RunError("start", worker.string() + ": " + std::strerror(errno) +
+                                "; samegrad-worker must lie beside samegrad: build or install both");
+  }
+  return worker;
+}
+
+int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const RunSection run = reads_config(line.subcommand) ? load_config(line.config, line.overrides).run : RunSection{};
+  if (line.nproc == 0) {
+    exec_worker(run, arguments);
+  }
+  if (const int launched = read_worker_environment().world_size; launched > 1) {
+    throw InputError("launch", "--nproc " + std::to_string(line.nproc) + " inside a launcher that started " +
+                                   std::to_string(launched) + " processes; leave --nproc out");
+  }
+  return launch_and_report(run, static_cast<int>(line.nproc), arguments);
+}
+
+int launch_and_report(const RunSection& run, int processes, std::vector<std::string> arguments) {
+  const LaunchResult result = launch_workers({.program = worker_path().string(),
+                                              .arguments = std::move(arguments),
+                                              .processes = processes,
+                                              .environment = pinned_environment(run)});
+  for (const std::string& text : result.lines) {
+    log_error(text);
+  }
+  return result.exit_code;
+}
+
+}  // namespace samegrad

@@ -1,0 +1,25 @@
+// From the front to samegrad-worker.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "apps/samegrad/command_line.h"
+#include "samegrad/config/run_config.h"
+
+namespace samegrad {
+
+/// samegrad-worker beside the running program (beside what a link to it leads to). Throws RunError where it is not.
+/// Local.
+std::filesystem::path worker_path();
+
+/// Runs the command in samegrad-worker with the pinned environment: in `line.nproc` processes that this one watches,
+/// or, without a number, in this process's place, as a launcher that started it expects (then it does not return).
+/// Checks the config before anything starts, where the command has one. Throws InputError, RunError. Local.
+int run_in_workers(const CommandLine& line, int argc, const char* const* argv);
+
+/// Runs `arguments` in `processes` watched workers and logs what they failed of. Local.
+int launch_and_report(const RunSection& run, int processes, std::vector<std::string> arguments);
+
+}  // namespace samegrad

@@ -1,0 +1,54 @@
+// samegrad-worker: the program that computes. samegrad or a launcher starts it; it takes the same command line.
+#include <exception>
+#include <iostream>
+
+#include "apps/samegrad/command_line.h"
+#include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
+#include "samegrad/base/error.h"
+#include "samegrad/base/log.h"
+#include "samegrad/comm/environment.h"
+#include "samegrad/launch/failure_report.h"
+
+namespace samegrad {
+namespace {
+
+int run_worker(int argc, const char* const* argv) {
+  const CommandLine line = parse_command_line(argc, argv);
+  if (!line.help.empty()) {
+    std::cout << line.help;
+    flush_results();
+    return 0;
+  }
+  set_log_quiet(line.quiet);
+  const Command* const command = find_command(line.subcommand);
+  if (command == nullptr) {
+    throw InputError("usage", line.subcommand + ": a command of samegrad, not of samegrad-worker");
+  }
+  const int exit_code = command->run(line);
+  flush_results();
+  return exit_code;
+}
+
+/// For the report of an error only: the environment itself may be what is wrong.
+int rank_or_zero() {
+  try {
+    return read_worker_environment().rank;
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+}  // namespace
+}  // namespace samegrad
+
+int main(int argc, char** argv) {
+  try {
+    return samegrad::run_worker(argc, argv);
+  } catch (const std::exception& error) {
+    samegrad::FailureReport report = samegrad::failure_report_of(error, samegrad::rank_or_zero());
+    report.message = samegrad::error_line(error);
+    samegrad::write_failure_report(report);
+    return samegrad::error_exit_code(error);
+  }
+}
