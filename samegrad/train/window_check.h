@@ -36,7 +36,7 @@ WindowCheck check_window(const RunConfig& config, const SampleSource& train, con
 
 /// What happened when all ranks brought a window without supervised units under the policy `error`.
 struct EmptyWindowCheck {
-  bool refused_by_all = false;  ///< every rank decided to refuse, with the same line
+  std::int64_t ranks_refused = 0;  ///< ranks that refused it for its count, with the line of rank 0
   bool parameters_untouched = false;
   std::string message;
 };
