@@ -1,5 +1,6 @@
 #include "apps/samegrad/run_description.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -7,25 +8,12 @@
 #include "samegrad/base/log.h"
 #include "samegrad/model/parameter_spec.h"
 #include "samegrad/plan/atom_tree.h"
-#include "samegrad/report/facts_list.h"
+#include "samegrad/report/dry_run.h"
+#include "samegrad/report/memory_estimate.h"
 #include "samegrad/report/number_text.h"
 
 namespace samegrad {
 namespace {
-
-std::int64_t atom_tokens(const RunContext& context, const Atom& atom) {
-  std::int64_t tokens = 0;
-  for (const std::int64_t id : atom) tokens += context.run.data.train->supervised_tokens(id);
-  return tokens;
-}
-
-std::int64_t range_tokens(const RunContext& context, const PlanWindow& window, AtomRange range) {
-  std::int64_t tokens = 0;
-  for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
-    tokens += atom_tokens(context, window.atoms[static_cast<std::size_t>(atom)]);
-  }
-  return tokens;
-}
 
 std::int64_t parameter_count(const ModelConfig& model) {
   std::int64_t elements = 0;
@@ -52,14 +40,16 @@ std::string data_text(const RunContext& context) {
   return source + ", " + grouped(context.run.data.train->size()) + " samples";
 }
 
-// Parameters, the optimizer's blocks, and the gradients of a window on the fullest rank.
-std::int64_t flat_bytes(const RunContext& context) {
-  const std::int64_t elements = parameter_count(context.config.model);
-  const std::int64_t optimizer_blocks =
-      context.config.optimizer.kind == "adamw" ? 2 : (context.config.optimizer.momentum != 0.0 ? 1 : 0);
-  std::int64_t gradient_blocks = 2;  // the atom being computed and the result
-  for (std::int64_t atoms = context.config.plan.atoms_per_window(); atoms > 1; atoms /= 2) ++gradient_blocks;
-  return elements * static_cast<std::int64_t>(sizeof(float)) * (1 + optimizer_blocks + gradient_blocks);
+RankWindow rank_window(const RunContext& context, const PlanWindow& window, AtomRange range) {
+  RankWindow result{.atoms = range.size()};
+  for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
+    for (const std::int64_t id : window.atoms[static_cast<std::size_t>(atom)]) {
+      ++result.samples;
+      result.input_tokens += context.run.data.train->input_tokens(id);
+      result.supervised_tokens += context.run.data.train->supervised_tokens(id);
+    }
+  }
+  return result;
 }
 
 std::string environment(const char* name) {
@@ -83,7 +73,7 @@ RunHeader run_header(const RunContext& context, std::int64_t first_update) {
           .total_updates = context.run.plan->updates(),
           .atoms = atoms,
           .samples_per_atom = context.config.plan.batch_size_per_rank,
-          .first_window_tokens = range_tokens(context, window, {0, atoms}),
+          .first_window_tokens = rank_window(context, window, {0, atoms}).supervised_tokens,
           .world_size = context.comm->size(),
           .transport = std::string(context.comm->backend()),
           .device = "cpu",
@@ -91,22 +81,21 @@ RunHeader run_header(const RunContext& context, std::int64_t first_update) {
 }
 
 std::string dry_run_text(const RunContext& context, std::int64_t first_update) {
-  std::string text;
+  DryRun dry_run{.first_update = first_update};
   for (const IngestReport& report : context.run.data.reports) {
-    for (const std::string& line : ingest_lines(report)) text += line + "\n";
+    for (const std::string& line : ingest_lines(report)) dry_run.data_lines.push_back(line);
   }
-  std::vector<std::pair<std::string, std::string>> facts;
-  facts.emplace_back("memory a rank", bytes_text(flat_bytes(context)) +
-                                          " for parameters, optimizer and gradients, besides libtorch and activations");
   const PlanWindow window = context.run.plan->window(first_update);
-  const auto atoms = static_cast<std::int64_t>(window.atoms.size());
-  const std::vector<AtomRange> ranges = rank_ranges(atoms, context.comm->size());
-  for (std::size_t rank = 0; rank < ranges.size(); ++rank) {
-    facts.emplace_back("rank " + std::to_string(rank) + " of update " + std::to_string(first_update),
-                       std::to_string(ranges[rank].size()) + " atoms, " +
-                           grouped(range_tokens(context, window, ranges[rank])) + " supervised tokens");
+  std::int64_t most_atom_tokens = 0;
+  for (std::int64_t atom = 0; atom < static_cast<std::int64_t>(window.atoms.size()); ++atom) {
+    most_atom_tokens = std::max(most_atom_tokens, rank_window(context, window, {atom, atom + 1}).input_tokens);
   }
-  return text + facts_list(facts, TextStyle{.colour = log_uses_colour()}) +
+  dry_run.memory = estimate_memory(context.config, parameter_count(context.config.model), most_atom_tokens,
+                                   context.config.model.positions);
+  for (const AtomRange& range : rank_ranges(static_cast<std::int64_t>(window.atoms.size()), context.comm->size())) {
+    dry_run.first_window.push_back(rank_window(context, window, range));
+  }
+  return dry_run_tables(dry_run, TextStyle{.colour = log_uses_colour()}) +
          "dry run: nothing was trained; prepared data, plan and initial weights are in " +
          context.paths.outputs.string() + "\n";
 }
