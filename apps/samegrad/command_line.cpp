@@ -121,13 +121,17 @@ bool is_option(const std::string& argument) { return argument.size() > 1 && argu
   refuse(command.get_name() + ": unknown option '" + name + "'" + suggestion(name, known) + help);
 }
 
+[[noreturn]] void refuse_early_option(const std::string& name) {
+  refuse("option '" + name + "' before the command; options come after it: samegrad COMMAND " + name);
+}
+
 [[noreturn]] void refuse_without_command(const std::vector<std::string>& leftover) {
   if (leftover.empty()) {
     refuse("no command given; `samegrad --help` lists them, `samegrad demo` shows the whole lesson");
   }
   const std::string& name = leftover.front();
   if (is_option(name)) {
-    refuse("option '" + name + "' before the command; options come after it: samegrad COMMAND " + name);
+    refuse_early_option(name);
   }
   std::vector<std::string> known;
   for (const CommandTopic& topic : command_topics()) {
@@ -183,8 +187,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const auto parsed = app.get_subcommands();
-    line.help = parsed.empty() ? app.help() : parsed.front()->help();
+    line.help = app.help();  // of the subcommand, if one was named
     return line;
   } catch (const CLI::ParseError& error) {
     const auto parsed = app.get_subcommands();
@@ -201,8 +204,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   }
   const CLI::App& command = *parsed.front();
   line.subcommand = command.get_name();
-  const std::vector<std::string> leftover = app.remaining(/*recurse=*/true);
-  if (!leftover.empty()) {
+  if (const auto early = app.remaining(); !early.empty() && is_option(early.front())) {
+    refuse_early_option(early.front());
+  }
+  if (const auto leftover = app.remaining(/*recurse=*/true); !leftover.empty()) {
     refuse_leftover(command, leftover);
   }
   check_combinations(command, line);

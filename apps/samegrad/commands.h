@@ -11,6 +11,7 @@ namespace samegrad {
 // Run by the front: torch-free.
 int run_acquire(const CommandLine& command);
 int run_check_loss(const CommandLine& command);
+int run_checkpoints(const CommandLine& command);
 int run_clean(const CommandLine& command);
 int run_config(const CommandLine& command);
 int run_demo(const CommandLine& command);

@@ -4,33 +4,13 @@
 #include <filesystem>
 
 #include "samegrad/model/parameter_spec.h"
+#include "samegrad/report/memory_estimate.h"
 
 namespace samegrad {
 namespace {
 
-constexpr std::int64_t kFloat = 4;
-
 // Measured: a process that has loaded libtorch and run one operation.
 constexpr std::int64_t kLibtorch = std::int64_t{350} << 20;
-
-/// Tensors of the size of all parameters that the optimizer keeps.
-std::int64_t optimizer_states(const OptimizerConfig& optimizer) {
-  if (optimizer.kind == "adamw") {
-    return 2;
-  }
-  return optimizer.momentum != 0 ? 1 : 0;
-}
-
-std::int64_t activation_bytes(const RunConfig& config) {
-  const ModelConfig& model = config.model;
-  const std::int64_t longest = config.data.task == "lesson" ? config.data.longest : model.positions;
-  const std::int64_t tokens = config.plan.batch_size_per_rank * longest;
-  const std::int64_t choices = model.kind == "encoder" ? model.classes : model.vocabulary;
-  // Of a layer: about ten vectors of the width, two of the hidden size, and a row of attention a head.
-  const std::int64_t floats_of_token =
-      model.layers * (10 * model.width + 2 * model.feed_forward + model.heads * longest) + 3 * choices;
-  return 2 * tokens * floats_of_token * kFloat;  // forward and backward
-}
 
 std::int64_t data_bytes(const DataConfig& data) {
   if (data.task == "lesson") {
@@ -63,17 +43,17 @@ RunNeeds run_needs(const RunConfig& config) {
   for (const ParameterSpec& spec : parameter_specs(config.model)) {
     needs.parameters += spec.elements();
   }
-  const std::int64_t tensor = needs.parameters * kFloat;
-  const std::int64_t states = optimizer_states(config.optimizer);
-  // Weights, optimizer, one gradient a microbatch at worst, and the exchange's two buffers.
-  needs.memory_of_process =
-      kLibtorch + tensor * (1 + states + config.plan.atoms_per_window() + 2) + activation_bytes(config);
+  const std::int64_t longest = config.data.task == "lesson" ? config.data.longest : config.model.positions;
+  const MemoryEstimate memory =
+      estimate_memory(config, needs.parameters, config.plan.batch_size_per_rank * longest, longest);
+  needs.memory_of_process = kLibtorch + memory.total();
+  const std::int64_t weights = memory.parameters;
 
   constexpr std::int64_t kMetricsLine = 1024;
   constexpr std::int64_t kFigures = std::int64_t{4} << 20;
   // Initial weights, reference in float32 and float64, final weights of three runs.
-  needs.disk = tensor * (1 + 1 + 2 + 3) + checkpoints_kept(config) * tensor * (1 + states) + data_bytes(config.data) +
-               2 * config.plan.updates * kMetricsLine + kFigures;
+  needs.disk = weights * (1 + 1 + 2 + 3) + checkpoints_kept(config) * (weights + memory.optimizer) +
+               data_bytes(config.data) + 2 * config.plan.updates * kMetricsLine + kFigures;
   return needs;
 }
 

@@ -202,7 +202,9 @@ struct AllowedText {
     return std::holds_alternative<bool*>(field.target(config)) ? "true or false" : "text";
   }
   std::string operator()(const IntegerLimits& limits) const {
-    return "a whole number, " + std::to_string(limits.least) + " to " + std::to_string(limits.most);
+    const std::string least = std::to_string(limits.least);
+    return "a whole number, " +
+           (limits.most == kMany ? "at least " + least : least + " to " + std::to_string(limits.most));
   }
   std::string operator()(const NumberLimits& limits) const {
     const std::string least = (limits.open_below ? "more than " : "at least ") + number_text(limits.least);

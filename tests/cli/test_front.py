@@ -71,6 +71,7 @@ def test_the_list_of_flags_is_frozen():
         (["train", "--resum=latest"], "train: unknown option '--resum', did you mean '--resume'?"),
         (["clean", "--dryrun", "--scope", "generated"], "unknown option '--dryrun', did you mean '--dry-run'?"),
         (["train", "extra"], "train: unexpected argument 'extra'"),
+        (["train", "env"], "train: unexpected argument 'env'"),
         (["plot", "--json"], "plot: unknown option '--json'"),
         (["--run", "x", "train"], "option '--run' before the command"),
         ([], "no command given"),
@@ -97,6 +98,12 @@ def test_an_error_in_the_config_is_said_before_anything_starts():
     result = run("train", "--set", "run.device=cuda")
     assert result.returncode == 2
     assert "'cuda' is not built: CPU only today" in result.stderr
+    result = run("train", "--nproc", "2", "--backend", "nccl")
+    assert result.returncode == 2
+    assert result.stderr.startswith("[config] --set run.backend=nccl: run.backend: 'nccl' is not built")
+    result = run("train", "--stop-at", "101")
+    assert result.returncode == 2
+    assert result.stderr.startswith("[config] plan.stop_at: 101 is past the last update")
 
 
 def test_set_takes_one_value_and_can_be_repeated():
