@@ -159,6 +159,17 @@ Findings look_around(const CommandLine& command, const RunConfig& config) {
   return found;
 }
 
+std::vector<std::string> dual_arguments(const CommandLine& command) {
+  std::vector<std::string> arguments{"env", "--dual", "--quiet"};
+  if (!command.config.empty()) {
+    arguments.insert(arguments.end(), {"--config", command.config});
+  }
+  for (const std::string& setting : command.overrides) {
+    arguments.insert(arguments.end(), {"--set", setting});
+  }
+  return arguments;
+}
+
 }  // namespace
 
 int run_env(const CommandLine& command) {
@@ -166,7 +177,7 @@ int run_env(const CommandLine& command) {
   Findings found = look_around(command, config);
   int dual_exit_code = 0;
   if (command.dual && found.missing.empty()) {
-    dual_exit_code = launch_and_report(config.run, kDualProcesses, {"env", "--dual", "--quiet"});
+    dual_exit_code = launch_and_report(config.run, kDualProcesses, dual_arguments(command));
     found.json["dual"] = {{"processes", kDualProcesses}, {"ok", dual_exit_code == 0}};
     found.lines.emplace_back(
         "dual", dual_exit_code == 0 ? "2 processes started, met and exchanged a tensor" : "FAILED, as said above");
