@@ -57,18 +57,22 @@ void add_common_options(CLI::App& command, CommandLine& line) {
   command.set_help_flag("-h,--help", "Shows this")->group(group);
 }
 
-void add_train_options(CLI::App& command, CommandLine& line) {
+void add_processes_option(CLI::App& command, CommandLine& line) {
   add_count(command, "--nproc,--num_processes,--num-processes", kMostLocalProcesses, "Starts N processes on this host",
             [&line](std::int64_t count) { line.nproc = count; });
+}
+
+void add_train_options(CLI::App& command, CommandLine& line) {
+  add_processes_option(command, line);
   add_count(command, "--stop-at", 1'000'000'000, "Ends at this update with a checkpoint (plan.stop_at)",
-            [&line](std::int64_t update) { line.overrides.push_back("plan.stop_at=" + std::to_string(update)); });
+            [&line](std::int64_t update) { line.shorthands.push_back("plan.stop_at=" + std::to_string(update)); });
   command.add_flag("--continuous", line.continuous, "Trains to the last update without a stop (plan.stop_at=0)");
   command.add_option("--resume", line.resume, "Goes on from a checkpoint; auto: from the latest, or starts")
       ->type_name("PATH|latest|auto");
   command.add_flag("--dry-run", line.dry_run, "Shows what would happen, and ends");
   command
       .add_option_function<std::string>(
-          "--backend", [&line](const std::string& name) { line.overrides.push_back("run.backend=" + name); },
+          "--backend", [&line](const std::string& name) { line.shorthands.push_back("run.backend=" + name); },
           "How the processes talk (run.backend)")
       ->type_name("NAME");
   command.add_option("--dump-gradients", line.dump_gradients, "Writes gradients-UPDATE.safetensors into DIR")
@@ -80,6 +84,8 @@ void add_own_options(CLI::App& command, CommandLine& line) {
   const std::string& name = command.get_name();
   if (name == "train") {
     add_train_options(command, line);
+  } else if (name == "evaluate" || name == "exercise") {
+    add_processes_option(command, line);
   } else if (name == "env") {
     command.add_flag("--dual", line.dual, "Two processes really start, meet and exchange a tensor");
   } else if (name == "checkpoints") {
@@ -151,8 +157,9 @@ void check_combinations(const CLI::App& command, CommandLine& line) {
     if (command.count("--stop-at") > 0) {
       refuse("train: --continuous and --stop-at; give one of them");
     }
-    line.overrides.emplace_back("plan.stop_at=0");
+    line.shorthands.emplace_back("plan.stop_at=0");
   }
+  line.overrides.insert(line.overrides.end(), line.shorthands.begin(), line.shorthands.end());
   if (line.subcommand == "clean" && line.scope != "generated") {
     refuse(line.scope.empty() ? "clean: say what: --scope generated [--dry-run]"
                               : "clean: --scope '" + line.scope + "'; allowed: only generated");

@@ -12,12 +12,13 @@ struct CommandLine {
   std::string help;  ///< not empty: what --help asked for, to be printed instead of doing anything
 
   std::string config;                  ///< path; empty: the lesson
-  std::vector<std::string> overrides;  ///< --set, then --stop-at, --continuous and --backend as key=value
+  std::vector<std::string> overrides;   ///< --set, then the shorthands
+  std::vector<std::string> shorthands;  ///< --stop-at, --continuous and --backend as key=value
   std::string run = ".";               ///< folder with outputs/ and artifacts/
   bool json = false;
   bool quiet = false;
 
-  std::int64_t nproc = 0;      ///< train: processes to start; 0: not given
+  std::int64_t nproc = 0;      ///< train, evaluate, exercise: processes to start; 0: not given
   bool continuous = false;     ///< train: also in `overrides`
   std::string resume;          ///< train: path, "latest" or "auto"; empty: a new run
   bool dry_run = false;        ///< train, clean

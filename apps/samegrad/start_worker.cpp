@@ -59,15 +59,21 @@ std::filesystem::path worker_path() {
 
 int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const RunSection run = reads_config(line.subcommand) ? load_config(line.config, line.overrides).run : RunSection{};
-  if (line.nproc == 0) {
-    exec_worker(run, arguments);
+  const RunConfig config = reads_config(line.subcommand) ? load_config(line.config, line.overrides) : RunConfig{};
+  const int launched = read_worker_environment().world_size;
+  std::int64_t processes = line.nproc;
+  // A check of several processes is the point of these two.
+  if (processes == 0 && launched == 1 && (line.subcommand == "evaluate" || line.subcommand == "exercise")) {
+    processes = config.plan.virtual_ranks;
   }
-  if (const int launched = read_worker_environment().world_size; launched > 1) {
-    throw InputError("launch", "--nproc " + std::to_string(line.nproc) + " inside a launcher that started " +
+  if (processes == 0) {
+    exec_worker(config.run, arguments);
+  }
+  if (launched > 1) {
+    throw InputError("launch", "--nproc " + std::to_string(processes) + " inside a launcher that started " +
                                    std::to_string(launched) + " processes; leave --nproc out");
   }
-  return launch_and_report(run, static_cast<int>(line.nproc), arguments);
+  return launch_and_report(config.run, static_cast<int>(processes), arguments);
 }
 
 int launch_and_report(const RunSection& run, int processes, std::vector<std::string> arguments) {
