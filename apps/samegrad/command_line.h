@@ -11,10 +11,10 @@ struct CommandLine {
   std::string subcommand;
   std::string help;  ///< not empty: what --help asked for, to be printed instead of doing anything
 
-  std::string config;                  ///< path; empty: the lesson
+  std::string config;                   ///< path; empty: the lesson
   std::vector<std::string> overrides;   ///< --set, then the shorthands
   std::vector<std::string> shorthands;  ///< --stop-at, --continuous and --backend as key=value
-  std::string run = ".";               ///< folder with outputs/ and artifacts/
+  std::string run = ".";                ///< folder with outputs/ and artifacts/
   bool json = false;
   bool quiet = false;
 
