@@ -1,0 +1,75 @@
+// samegrad-worker with a well-known mistake built in: SAMEGRAD_BROKEN names it. The linker puts these functions in the
+// place of the product's (--wrap), so the product itself has no switch for them.
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "samegrad/model/model.h"
+#include "samegrad/objective/scale.h"
+#include "samegrad/train/window_batches.h"
+
+namespace {
+
+using samegrad::AtomRange;
+using samegrad::DropoutKey;
+using samegrad::GradientReduction;
+using samegrad::Model;
+using samegrad::PackedBatch;
+using samegrad::PlanWindow;
+using samegrad::SampleSource;
+using samegrad::WindowBatches;
+
+constexpr double kRanks = 2.0;
+constexpr double kAccumulation = 2.0;
+
+bool broken(std::string_view mistake) {
+  const char* chosen = std::getenv("SAMEGRAD_BROKEN");
+  return chosen != nullptr && mistake == chosen;
+}
+
+double units_of_this_rank = 0.0;
+
+}  // namespace
+
+// The linker's names of the functions, as __real_ (the product's) and __wrap_ (what the product calls instead).
+double real_gradient_divisor(GradientReduction reduction,
+                             double count) asm("__real__ZN8samegrad16gradient_divisorENS_17GradientReductionEd");
+double wrap_gradient_divisor(GradientReduction reduction,
+                             double count) asm("__wrap__ZN8samegrad16gradient_divisorENS_17GradientReductionEd");
+double wrap_gradient_divisor(GradientReduction reduction, double count) {
+  const double right = real_gradient_divisor(reduction, count);
+  if (broken("mean-of-means")) return kRanks * kAccumulation;
+  if (broken("extra-accumulation-division")) return right * kAccumulation;
+  if (broken("missing-world-size")) return right * kRanks;
+  if (broken("local-count")) return kRanks;
+  return right;
+}
+
+at::Tensor real_loss_sum(const Model* model, const PackedBatch& batch, const std::optional<DropoutKey>& dropout) asm(
+    "__real__ZNK8samegrad5Model8loss_sumERKNS_11PackedBatchERKSt8optionalINS_10DropoutKeyEE");
+at::Tensor wrap_loss_sum(const Model* model, const PackedBatch& batch, const std::optional<DropoutKey>& dropout) asm(
+    "__wrap__ZNK8samegrad5Model8loss_sumERKNS_11PackedBatchERKSt8optionalINS_10DropoutKeyEE");
+at::Tensor wrap_loss_sum(const Model* model, const PackedBatch& batch, const std::optional<DropoutKey>& dropout) {
+  std::optional<DropoutKey> key = dropout;
+  if (broken("randomness-restarted") && key) {
+    static const std::int64_t kFirstUpdate = key->update;
+    key->update -= kFirstUpdate;
+  }
+  const at::Tensor sum = real_loss_sum(model, batch, key);
+  if (broken("mean-of-means")) return sum / static_cast<double>(batch.supervised_tokens());
+  if (broken("local-count")) return sum / units_of_this_rank;
+  return sum;
+}
+
+WindowBatches real_window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source) asm(
+    "__real__ZN8samegrad14window_batchesERKNS_10PlanWindowENS_9AtomRangeERKNS_12SampleSourceE");
+WindowBatches wrap_window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source) asm(
+    "__wrap__ZN8samegrad14window_batchesERKNS_10PlanWindowENS_9AtomRangeERKNS_12SampleSourceE");
+WindowBatches wrap_window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source) {
+  WindowBatches batches = real_window_batches(window, range, source);
+  units_of_this_rank = static_cast<double>(batches.supervised_units);
+  if (broken("count-before-shift")) {
+    for (const PackedBatch& atom : batches.atoms) batches.supervised_units += atom.samples();
+  }
+  return batches;
+}
