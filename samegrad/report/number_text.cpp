@@ -73,6 +73,7 @@ std::string duration_text(double seconds) {
   if (seconds > 3.2e7) return "over a year";
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   if (whole < 3600) return std::to_string(whole / 60) + " min " + two_digits(whole % 60) + " s";
+  if (whole >= 360000) return std::to_string(whole / 3600) + " h";
   return std::to_string(whole / 3600) + " h " + two_digits(whole % 3600 / 60) + " min";
 }
 

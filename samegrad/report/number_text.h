@@ -24,7 +24,7 @@ std::string percent(double fraction, int digits);
 /// 999 -> "999 B", 1572864 -> "1.5 MiB".
 std::string bytes_text(std::int64_t bytes);
 
-/// Seconds: 0.0421 -> "42 ms", 3.21 -> "3.2 s", 75 -> "1 min 15 s", 4000 -> "1 h 07 min".
+/// Seconds: 0.0421 -> "42 ms", 3.21 -> "3.2 s", 75 -> "1 min 15 s", 4000 -> "1 h 06 min", 400000 -> "111 h".
 std::string duration_text(double seconds);
 
 }  // namespace samegrad

@@ -27,7 +27,10 @@ std::string rate_text(double value) {
   return value == 0.0 || std::abs(value) >= 1e-4 ? shortest(std::round(value * 1e7) / 1e7) : scientific(value, 3);
 }
 
-std::string norm_text(double value) { return std::abs(value) < 1e5 ? fixed(value, 4) : scientific(value, 4); }
+std::string norm_text(double value) {
+  const double size = std::abs(value);
+  return size == 0.0 || (size >= 1e-3 && size < 1e5) ? fixed(value, 4) : scientific(value, 3);
+}
 
 std::string right_aligned(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
@@ -54,12 +57,12 @@ std::string progress_line(const Progress& progress) {
   const std::string last = std::to_string(progress.last_update);
   std::string line = "update " + right_aligned(std::to_string(progress.update), last.size()) + "/" + last;
   if (progress.stepped) {
-    line += "  loss " + fixed(progress.loss.mean(), 5) + "  grad norm " + norm_text(progress.gradient_norm) + "  lr " +
+    line += "  loss " + fixed(progress.loss.mean(), 5) + "  norm " + norm_text(progress.gradient_norm) + "  lr " +
             rate_text(progress.learning_rate);
   } else {
     line += "  skipped, nothing moved";
   }
-  line += "  " + grouped(std::llround(std::min(progress.tokens_per_second, 1e15))) + " tokens/s";
+  line += "  " + grouped(std::llround(std::min(progress.tokens_per_second, 1e15))) + " tok/s";
   if (progress.update < progress.last_update) line += "  " + duration_text(progress.seconds_left) + " left";
   return line;
 }

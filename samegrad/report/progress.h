@@ -48,7 +48,8 @@ struct Progress {
   bool stepped = true;  ///< false: skipped, nothing moved
 };
 
-/// One line without its end, at most 100 cells for any finite numbers of a usual size. Local.
+/// One line without its end; `norm` is the gradient's, before clipping. At most 100 cells for numbers of a usual size.
+/// Local.
 std::string progress_line(const Progress& progress);
 
 /// Whether `update` gets a line of its own where the output is no terminal: the first, the last, and every `every`-th

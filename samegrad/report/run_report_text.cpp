@@ -63,7 +63,9 @@ std::string verdict_text(const RunReport& report, const TextStyle& style) {
   for (const CheckResult& check : report.checks) failed += check.holds ? 0 : 1;
   const std::string all = std::to_string(report.checks.size());
   if (report.holds()) return toned("All " + all + " checks hold.", Tone::kGood, style);
-  return toned(std::to_string(failed) + " of " + all + " checks do not hold.", Tone::kBad, style);
+  return toned(
+      std::to_string(failed) + " of " + all + (failed == 1 ? " checks does not hold." : " checks do not hold."),
+      Tone::kBad, style);
 }
 
 std::string list_text(const char* title, const std::vector<std::string>& paths) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "samegrad/report/number_text.h"
 
@@ -47,6 +48,7 @@ ChartScale linear_scale(double low, double high, int most_ticks, bool widen) {
     low = 0.0;
     high = 1.0;
   }
+  if (high < low) std::swap(low, high);
   // Narrower than a double can divide is no width.
   const double least = 1e-12 * std::max({1e-280, std::abs(low), std::abs(high)});
   if (!(high - low > least)) {

@@ -1,0 +1,49 @@
+#include "samegrad/report/dry_run.h"
+
+#include <gtest/gtest.h>
+
+namespace samegrad {
+namespace {
+
+TEST(DryRun, ShowsCutsMemoryAndTheFirstWindowByRank) {
+  DryRun dry_run{.data_lines = {"train.jsonl: 10 samples, 480 supervised tokens", "train.jsonl:7: cut"},
+                 .memory = {.parameters = 1024, .optimizer = 2048, .gradients = 4096, .activations = 1024},
+                 .first_update = 1,
+                 .first_window = {{2, 16, 40, 12}, {2, 16, 60, 36}}};
+  const std::string text = dry_run_tables(dry_run, {});
+  for (const char* part : {"train.jsonl:7: cut", "8.0 KiB", "25.0 %", "75.0 %", "N = 48", "50.0 % more"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+}
+
+TEST(DryRun, AWindowWithoutSupervisedTokensIsSaidInWords) {
+  const std::string text = dry_run_tables({.first_window = {{1, 1, 5, 0}, {1, 1, 5, 0}}}, {});
+  EXPECT_NE(text.find("No supervised token on any rank"), std::string::npos);
+  EXPECT_EQ(text.find("nan"), std::string::npos);
+}
+
+TEST(MemoryEstimate, CountsBlocksOfTheOptimizerAndTheAtomTree) {
+  RunConfig config;
+  config.plan.virtual_ranks = 2;
+  config.plan.accumulation = 4;
+  const std::int64_t parameters = 1000;
+  const MemoryEstimate sgd = estimate_memory(config, parameters, 100, 10);
+  EXPECT_EQ(sgd.parameters, 4000);
+  EXPECT_EQ(sgd.optimizer, 0);
+  // 8 atoms: 4 levels of the tree, the atom being computed and the result.
+  EXPECT_EQ(sgd.gradients, 6 * 4000);
+  config.optimizer.kind = "adamw";
+  EXPECT_EQ(estimate_memory(config, parameters, 100, 10).optimizer, 8000);
+}
+
+TEST(MemoryEstimate, ActivationsGrowWithTokensAndDropoutKeepsAttentionWeights) {
+  RunConfig config;
+  const std::int64_t hundred = estimate_memory(config, 1, 100, 50).activations;
+  EXPECT_EQ(estimate_memory(config, 1, 200, 50).activations, 2 * hundred);
+  EXPECT_EQ(estimate_memory(config, 1, 100, 500).activations, hundred);
+  config.model.dropout = 0.1;
+  EXPECT_GT(estimate_memory(config, 1, 100, 500).activations, estimate_memory(config, 1, 100, 50).activations);
+}
+
+}  // namespace
+}  // namespace samegrad

@@ -1,0 +1,74 @@
+#include "samegrad/report/run_history.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "samegrad/base/error.h"
+
+namespace samegrad {
+namespace {
+
+Json line(const char* run, const char* kind, std::int64_t update, double loss_sum) {
+  return {{"run_id", run},
+          {"kind", kind},
+          {"update", update},
+          {"loss_sum", loss_sum},
+          {"supervised_tokens", 48},
+          {"ranks",
+           {{{"supervised_tokens", 12}, {"compute_seconds", 1.0}, {"wait_seconds", 0.5}, {"exchange_seconds", 0.25}},
+            {{"supervised_tokens", 36}, {"compute_seconds", 1.5}, {"wait_seconds", 0.0}, {"exchange_seconds", 0.25}}}}};
+}
+
+TEST(RunHistory, TakesTheLastRunOfEachKindAndTheStoppedOneThatWasResumed) {
+  std::vector<Json> lines{line("old", "continuous", 1, 1.0), line("a", "stopped", 1, 10.0),
+                          line("a", "stopped", 2, 11.0),     line("c", "continuous", 1, 10.0),
+                          line("c", "continuous", 2, 11.0),  line("a", "resumed", 3, 12.0),
+                          line("z", "stopped", 1, 99.0)};
+  const RunHistory history = run_history(lines);
+  ASSERT_EQ(history.loss.continuous.size(), 2U);
+  EXPECT_EQ(history.loss.continuous[0].loss.sum, 10.0);
+  ASSERT_EQ(history.loss.stopped.size(), 2U);
+  EXPECT_EQ(history.loss.stopped[1].loss.sum, 11.0);
+  ASSERT_EQ(history.loss.resumed.size(), 1U);
+  EXPECT_EQ(history.loss.stopped_at, 2);
+  ASSERT_EQ(history.windows.size(), 2U);
+  EXPECT_EQ(history.windows[0].by_rank, (std::vector<std::int64_t>{12, 36}));
+  EXPECT_EQ(history.ranks[1].supervised_tokens, 72);
+  EXPECT_EQ(history.ranks[0].wait_seconds, 1.0);
+}
+
+TEST(RunHistory, WithoutAContinuousRunTheWindowsAreThoseOfStopAndResume) {
+  const std::vector<Json> lines{line("a", "stopped", 1, 10.0), line("a", "resumed", 2, 11.0)};
+  EXPECT_EQ(run_history(lines).windows.size(), 2U);
+}
+
+TEST(RunHistory, SkippedWindowsHaveTokensButNoLoss) {
+  Json skipped = line("a", "continuous", 1, 0.0);
+  skipped["supervised_tokens"] = 0;
+  const RunHistory history = run_history(std::vector<Json>{skipped});
+  EXPECT_TRUE(history.loss.continuous.empty());
+  EXPECT_EQ(history.windows.size(), 1U);
+}
+
+TEST(RunHistory, ValidationAndNonFiniteLossesAreRead) {
+  Json validated = line("a", "continuous", 20, 5.0);
+  validated["loss_sum"] = "NaN";
+  validated["validation"] = {{"loss_sum", 90.0}, {"supervised_tokens", 9}};
+  const RunHistory history = run_history(std::vector<Json>{validated});
+  EXPECT_TRUE(std::isnan(history.loss.continuous[0].loss.sum));
+  ASSERT_EQ(history.loss.validation.size(), 1U);
+  EXPECT_EQ(history.loss.validation[0].loss.mean(), 10.0);
+  EXPECT_EQ(history.loss.validation[0].update, 20);
+}
+
+TEST(RunHistory, LinesOfAnotherFormAreRefused) {
+  EXPECT_THROW(run_history(std::vector<Json>{Json{{"a", 1}}}), InputError);
+  EXPECT_THROW(run_history(std::vector<Json>{Json(3)}), InputError);
+  Json text = line("a", "continuous", 1, 1.0);
+  text["update"] = "one";
+  EXPECT_THROW(run_history(std::vector<Json>{text}), InputError);
+}
+
+}  // namespace
+}  // namespace samegrad
