@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,19 +33,24 @@ struct Findings {
   std::vector<std::string> missing;  ///< reasons why the run cannot be done here
 };
 
-std::string joined(const std::vector<std::string>& words) {
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
   std::string text;
   for (const std::string& word : words) {
-    text += (text.empty() ? "" : " ") + word;
+    text += text.empty() ? "" : between;
+    text += word;
   }
-  return text.empty() ? "none" : text;
+  return text;
+}
+
+std::string with_value(std::string name, std::string_view between, std::string_view value) {
+  return name.append(between).append(value);
 }
 
 void add_cpu(Findings& found, const Machine& machine, const RunConfig& config) {
   found.json["cpu"] = {
       {"model", machine.cpu}, {"vendor", machine.vendor}, {"cores", machine.cores}, {"isa", machine.isa}};
   found.lines.emplace_back("CPU", machine.cpu + ", " + std::to_string(machine.cores) + " cores for this process");
-  found.lines.emplace_back("instructions", joined(machine.isa));
+  found.lines.emplace_back("instructions", machine.isa.empty() ? "none of those looked for" : joined(machine.isa, " "));
   found.json["device"] = "cpu";
   found.lines.emplace_back("device", "cpu (GPUs are not built today)");
   found.json["backend"] = "shm";
@@ -92,9 +98,9 @@ void add_settings(Findings& found, const RunSection& run) {
   std::vector<std::string> pinned;
   for (const auto& [name, value] : pinned_environment(run)) {
     found.json["pinned"][name] = value;
-    pinned.push_back(name + "=" + value);
+    pinned.push_back(with_value(name, "=", value));
   }
-  found.lines.emplace_back("set for workers", joined(pinned));
+  found.lines.emplace_back("set for workers", joined(pinned, " "));
 }
 
 void add_launcher(Findings& found) {
@@ -117,24 +123,20 @@ void add_launcher(Findings& found) {
   for (const char* name : kVariables) {
     if (const char* const value = std::getenv(name)) {
       found.json["launcher"][name] = value;
-      variables.push_back(std::string(name) + "=" + value);
+      variables.push_back(with_value(name, "=", value));
     }
   }
   found.lines.emplace_back("launcher",
-                           variables.empty() ? "none: samegrad starts its own processes" : joined(variables));
+                           variables.empty() ? "none: samegrad starts its own processes" : joined(variables, " "));
 }
 
 void add_programs(Findings& found) {
   std::vector<std::string> versions;
   for (const auto& [name, version] : library_versions()) {
     found.json["libraries"][name] = version;
-    versions.push_back(name + " " + version);
+    versions.push_back(with_value(name, " ", version));
   }
-  std::string text;
-  for (const std::string& version : versions) {
-    text += (text.empty() ? "" : ", ") + version;
-  }
-  found.lines.emplace_back("built with", text);
+  found.lines.emplace_back("built with", joined(versions, ", "));
   try {
     found.json["worker"] = worker_path().string();
   } catch (const RunError& error) {

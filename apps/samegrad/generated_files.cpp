@@ -1,11 +1,11 @@
 #include "apps/samegrad/generated_files.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstring>
 #include <optional>
 #include <set>

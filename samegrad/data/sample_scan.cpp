@@ -9,8 +9,8 @@ namespace samegrad {
 namespace {
 
 const std::string& too_long_reason() {
-  static const std::string reason = "longer than " + std::to_string(kLongestLine >> 20) + " MiB";
-  return reason;
+  static const std::string kReason = "longer than " + std::to_string(kLongestLine >> 20) + " MiB";
+  return kReason;
 }
 
 void scan_lines(FileChunks& chunks, ScanVisitor& visitor) {
