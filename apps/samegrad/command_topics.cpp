@@ -12,8 +12,8 @@ std::vector<CommandTopic> make_topics() {
       {.name = "demo",
        .summary = "The whole lesson, command by command, on two processes",
        .detail =
-           "Runs acquire, env --dual, prepare, reference, check-loss, train (to the stop, continuous, resumed),\n"
-           "evaluate, exercise, plot, checkpoints and clean --dry-run in this order, and shows each command line.",
+           "Runs every command of the lesson, each as you would type it, in the run's folder. Ends with exit code 0\n"
+           "where all checks are as they must be.",
        .reads = "nothing",
        .writes = "outputs/, artifacts/checkpoints/",
        .examples = {"samegrad demo", "samegrad demo --run /tmp/lesson"}},
