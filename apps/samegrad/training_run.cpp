@@ -23,6 +23,17 @@ std::string kind_of(bool resumed, std::int64_t last_update, std::int64_t total_u
   return last_update < total_updates ? "stopped" : "continuous";
 }
 
+// The options with which another command means the same run.
+std::string same_run(const CommandLine& command) {
+  std::string words;
+  if (command.nproc > 0) words += " --nproc " + std::to_string(command.nproc);
+  if (command.run != ".") words += " --run " + command.run;
+  if (!command.config.empty()) words += " --config " + command.config;
+  const std::size_t own = command.overrides.size() - command.shorthands.size();
+  for (std::size_t i = 0; i < own; ++i) words += " --set " + command.overrides[i];
+  return words;
+}
+
 std::string numbered(const char* prefix, std::int64_t update) {
   std::array<char, 64> name{};
   std::snprintf(name.data(), name.size(), "%s-%04lld.safetensors", prefix, static_cast<long long>(update));
@@ -159,11 +170,8 @@ void TrainingRun::show_summary(const std::string& outcome) {
   summary.total_updates = context_->run.plan->updates();
   summary.places = {{"metrics", context_->paths.metrics.string()},
                     {"checkpoints", context_->paths.checkpoints.string()}};
-  if (summary.update < summary.total_updates) {
-    summary.next = "samegrad train --resume latest";
-  } else {
-    summary.next = "samegrad evaluate";
-  }
+  const bool finished = summary.update == summary.total_updates;
+  summary.next = (finished ? "samegrad evaluate" : "samegrad train --resume latest") + same_run(*command_);
   if (!command_->quiet) std::cout << summary_text(summary, TextStyle{.colour = log_uses_colour()}) << std::flush;
 }
 
