@@ -15,12 +15,11 @@ constexpr std::string_view kFormat = "samegrad checkpoint";
 constexpr std::string_view kBeforeDigest = ",\n  \"sha256\": \"";
 constexpr std::string_view kAfterDigest = "\"\n}\n";
 constexpr std::size_t kDigestDigits = 64;
-constexpr std::size_t kFilesBeforeRanks = 3;
+constexpr std::array kFirstFiles = {kModelFile, kOptimizerFile, kStateFile};
+constexpr std::size_t kFilesBeforeRanks = kFirstFiles.size();
 
 std::string expected_file_name(std::size_t index) {
-  constexpr std::array kFirst = {kModelFile, kOptimizerFile, kStateFile};
-  static_assert(kFirst.size() == kFilesBeforeRanks);
-  return index < kFirst.size() ? std::string(kFirst.at(index)) : rank_file_name(index - kFirst.size());
+  return index < kFilesBeforeRanks ? std::string(kFirstFiles.at(index)) : rank_file_name(index - kFilesBeforeRanks);
 }
 
 /// Throws unless the end of `bytes` is the digest of what stands before it.

@@ -86,14 +86,17 @@ std::string_view header_text(std::string_view bytes, const std::string& file) {
   return bytes.substr(kLengthBytes, length);
 }
 
+[[noreturn]] void refuse_tensor(const std::string& file, const HeaderEntry& entry, const std::string& what) {
+  throw CheckError(kStage, file + ": tensor '" + printable(entry.name) + "': " + what);
+}
+
 TensorType parse_type(const HeaderEntry& entry, const std::string& file) {
   for (const TypeFacts& type : kTypes) {
     if (type.name == entry.dtype) {
       return type.type;
     }
   }
-  throw CheckError(kStage, file + ": tensor '" + printable(entry.name) + "': dtype '" + printable(entry.dtype) +
-                               "'; samegrad reads F32, F64, I64, U8");
+  refuse_tensor(file, entry, "dtype '" + printable(entry.dtype) + "'; samegrad reads F32, F64, I64, U8");
 }
 
 }  // namespace
@@ -114,9 +117,9 @@ std::string safetensors_header(std::span<const TensorView> tensors,
                            json_array(tensor.shape) + " with " + std::to_string(tensor.bytes.size()) +
                            " bytes: the name is taken, or the bytes do not fit the shape");
     }
-    json += (json.size() > 1 ? "," : "") + json_text(tensor.name) + ":{\"dtype\":\"" +
-            std::string(tensor_type_name(tensor.type)) + "\",\"shape\":" + json_array(tensor.shape) +
-            ",\"data_offsets\":" + json_array(std::array{begin, begin + *size}) + "}";
+    json += (json.size() > 1 ? "," : "") + json_text(tensor.name) + R"(:{"dtype":")" +
+            std::string(tensor_type_name(tensor.type)) + R"(","shape":)" + json_array(tensor.shape) +
+            R"(,"data_offsets":)" + json_array(std::array{begin, begin + *size}) + "}";
     begin += *size;
   }
   json += "}";
@@ -147,18 +150,16 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path
                    [](const HeaderEntry& a, const HeaderEntry& b) { return a.offsets < b.offsets; });
   std::uint64_t end = 0;
   for (HeaderEntry& entry : header.entries) {
-    const auto refuse = [&](const std::string& what) {
-      throw CheckError(kStage, name + ": tensor '" + printable(entry.name) + "': " + what);
-    };
     const TensorType type = parse_type(entry, name);
     const std::string offsets = "data_offsets " + json_array(entry.offsets);
     if (entry.offsets[0] != end || entry.offsets[1] < end || entry.offsets[1] > data.size()) {
-      refuse(offsets + "; the tensor before ends at " + std::to_string(end) + ", the data has " +
-             std::to_string(data.size()) + " bytes");
+      refuse_tensor(name, entry,
+                    offsets + "; the tensor before ends at " + std::to_string(end) + ", the data has " +
+                        std::to_string(data.size()) + " bytes");
     }
     const std::optional<std::int64_t> size = tensor_bytes(entry.shape, element_size(type));
     if (!size || std::cmp_not_equal(*size, entry.offsets[1] - end)) {
-      refuse(offsets + " do not fit its shape and dtype");
+      refuse_tensor(name, entry, offsets + " do not fit its shape and dtype");
     }
     end = entry.offsets[1];
     const std::string_view bytes = data.substr(entry.offsets[0], static_cast<std::size_t>(*size));

@@ -62,7 +62,7 @@ class OpenFile {
 
 }  // namespace
 
-StagedFolder::StagedFolder(std::filesystem::path checkpoints, std::int64_t update, std::int64_t bytes_needed)
+StagedFolder::StagedFolder(const std::filesystem::path& checkpoints, std::int64_t update, std::int64_t bytes_needed)
     : checkpoints_(std::filesystem::absolute(checkpoints).lexically_normal()),
       update_(update),
       bytes_needed_(bytes_needed) {
@@ -126,7 +126,7 @@ void StagedFolder::write_bytes(int descriptor, const std::string& name, std::str
 std::filesystem::path StagedFolder::place(ReplaceWay way) {
   fsync_folder(staged_);
   fault_point("save:folder-synced", kSavingRank, update_);
-  const std::filesystem::path final_path = checkpoints_ / step_folder_name(update_);
+  std::filesystem::path final_path = checkpoints_ / step_folder_name(update_);
   const std::filesystem::path old =
       place_folder(staged_, final_path, checkpoints_ / aside_name(AsideKind::kReplaced, update_).text(), way, update_);
   placed_ = true;

@@ -19,7 +19,7 @@ class StagedFolder {
  public:
   /// Makes `checkpoints` where it is missing, durably, and `.saving-step-<update>-<process>` in it. `bytes_needed` is
   /// for messages. Throws RunError.
-  StagedFolder(std::filesystem::path checkpoints, std::int64_t update, std::int64_t bytes_needed);
+  StagedFolder(const std::filesystem::path& checkpoints, std::int64_t update, std::int64_t bytes_needed);
   /// Removes the folder unless it was placed.
   ~StagedFolder();
   StagedFolder(const StagedFolder&) = delete;

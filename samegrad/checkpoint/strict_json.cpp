@@ -7,9 +7,13 @@
 #include "samegrad/checkpoint/printable.h"
 
 namespace samegrad {
+namespace {
+
+constexpr int kDeepestNesting = 100;
+
+}  // namespace
 
 Json parse_strict_json(std::string_view bytes, const std::string& file) {
-  constexpr int kDeepestNesting = 100;
   const auto refuse = [&](const std::string& what) { throw CheckError("checkpoint", file + ": " + what); };
   // The parser takes a NUL for the end of its input: what follows would go unread.
   if (bytes.find('\0') != std::string_view::npos) {

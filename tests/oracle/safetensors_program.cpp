@@ -12,8 +12,9 @@ namespace {
 
 using namespace samegrad;
 
+constexpr std::string_view kDigits = "0123456789abcdef";
+
 std::string hex(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   for (const std::byte byte : bytes) {
     text += kDigits[static_cast<std::size_t>(byte) >> 4];
