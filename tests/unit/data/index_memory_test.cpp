@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "tests/unit/data/memory_file.h"
 #include "tests/unit/data/text_fixture.h"
 
 namespace samegrad {
@@ -17,10 +18,6 @@ class IndexMemory : public TextFixture {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "a sanitizer reserves more address space than the limit of this test";
 #endif
-    std::ofstream out(data_, std::ios::binary);
-    for (std::size_t size = 0; size < kFileBytes; size += line_.size()) {
-      out << line_;
-    }
   }
 
   /// Runs `work` in a child with little address space; true when it ended without an exception.
@@ -41,21 +38,24 @@ class IndexMemory : public TextFixture {
     waitpid(child, &status, 0);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
-
-  const std::string line_ = prompt_line(400, 600);
-  const std::filesystem::path data_ = folder_ / "large.jsonl";
 };
 
 TEST_F(IndexMemory, AFileOf200MiBIsIndexedAndReadIn100MiBOfAddressSpace) {
   options_.context = 2048;
+  const std::string line = prompt_line(400, 600);
+  std::string many;
+  while (many.size() < std::size_t{1} << 20) many += line;
+  MemoryFile data;
+  std::size_t size = 0;
+  for (; size < kFileBytes; size += many.size()) data.append(many);
   EXPECT_TRUE(fits([&] {
-    build_sample_index(data_, index_, options_).file->commit();
-    const TextSource source(data_, index_, options_);
+    build_sample_index(data.path(), index_, options_).file->commit();
+    const TextSource source(data.path(), index_, options_);
     for (std::int64_t id = 0; id < source.size(); id += 1000) {
       if (source.sample(id).supervised_tokens() != 601) _exit(3);
     }
   }));
-  EXPECT_EQ(SampleIndex(index_).size(), static_cast<std::int64_t>(std::filesystem::file_size(data_) / line_.size()));
+  EXPECT_EQ(SampleIndex(index_).size(), static_cast<std::int64_t>(size / line.size()));
 }
 
 TEST_F(IndexMemory, ControlReadingTheFileWholeDoesNotFit) {

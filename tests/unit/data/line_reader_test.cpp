@@ -6,9 +6,12 @@
 
 #include "samegrad/base/digest.h"
 #include "tests/unit/data/data_fixture.h"
+#include "tests/unit/data/memory_file.h"
 
 namespace samegrad {
 namespace {
+
+using std::string_view_literals::operator""sv;
 
 struct FoundLine {
   std::string text;
@@ -66,7 +69,11 @@ TEST_F(Lines, AreThoseOfASplitWhateverTheChunk) {
 
 TEST_F(Lines, LongerThan64MiBAreMarkedAndTheNextOneIsReadAgain) {
   const std::string longest(static_cast<std::size_t>(kLongestLine), 'x');
-  const DataFile file(write("long.txt", longest + "\n" + longest + "x\nend"));
+  MemoryFile long_lines;
+  for (const std::string_view bytes : {std::string_view(longest), "\n"sv, std::string_view(longest), "x\nend"sv}) {
+    long_lines.append(bytes);
+  }
+  const DataFile file(long_lines.path());
   FileChunks chunks(file);
   LineReader reader(chunks);
   Line line;
