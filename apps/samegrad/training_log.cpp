@@ -46,6 +46,7 @@ Json metrics_line(const UpdateResult& result, const std::optional<Evaluation>& v
             {"tokens_per_second", tokens_per_second(result)},
             {"gradient_xxh3", result.gradient_hash},
             {"parameters_xxh3", result.parameters_hash},
+            {"hash_chain", result.hash_chain},
             {"ranks", Json::array()}};
   for (const RankShare& share : result.ranks) {
     line["ranks"].push_back({{"supervised_tokens", share.supervised_tokens},

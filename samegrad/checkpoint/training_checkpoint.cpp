@@ -99,6 +99,7 @@ CheckpointContent training_content(const TrainState& state, const RunConfig& con
                    {"run_id", identity.run_id},
                    {"kind", identity.kind},
                    {"update", state.update},
+                   {"hash_chain", state.hash_chain},
                    {"skipped_windows", state.skipped_windows},
                    {"skipped_non_finite", state.skipped_non_finite},
                    {"cursor", plan_cursor_to_json(plan.cursor(state.update))},
@@ -147,12 +148,14 @@ void restore_training(const Checkpoint& checkpoint, TrainState& state) {
   const std::int64_t skipped = member(checkpoint, checkpoint.state, "skipped_windows").get<std::int64_t>();
   const std::int64_t non_finite = member(checkpoint, checkpoint.state, "skipped_non_finite").get<std::int64_t>();
 
+  const std::string hash_chain = member(checkpoint, checkpoint.state, "hash_chain").get<std::string>();
   load_parameters(checkpoint.path / "model.safetensors", state.parameters);
   state.optimizer->restore_scalars(scalars.is_object() && scalars.contains("scalars") ? scalars["scalars"] : Json());
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::ranges::copy(values[i].span(), state.optimizer->state()[i].values.span().begin());
   }
   state.histories = std::move(histories);
+  state.hash_chain = hash_chain;
   state.update = update;
   state.skipped_windows = skipped;
   state.skipped_non_finite = non_finite;

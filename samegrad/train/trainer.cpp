@@ -54,9 +54,8 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
   Window window(state_.parameters, pool_, *comm_, request);
   result.action = window.decision().action;
   if (result.action == WindowAction::kSkip) {
-    pass(plan_window);
     ++state_.skipped_windows;
-    result.parameters_hash = elements_hash(state_.parameters.layout(), state_.parameters.values());
+    pass(result, plan_window);
   }
   if (result.action == WindowAction::kRefuse)
     throw_failure_line(window.decision().message, window.decision().exit_code);
@@ -73,15 +72,18 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
   result.loss = window.reduce();
   if (on_gradient) on_gradient(window.gradient());
   step(result, window);
-  pass(plan_window);
+  pass(result, plan_window);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   gather_shares(result, {batches.supervised_units, batches.input_tokens, window.seconds()});
   return result;
 }
 
-void Trainer::pass(const PlanWindow& plan_window) {
+void Trainer::pass(UpdateResult& result, const PlanWindow& plan_window) {
   state_.update = plan_window.update;
   for (SamplerHistory& history : state_.histories) append_window(history, plan_window, config_->plan.accumulation);
+  result.parameters_hash = elements_hash(state_.parameters.layout(), state_.parameters.values());
+  result.hash_chain = next_link(state_.hash_chain, state_.histories, result.gradient_hash, result.parameters_hash);
+  state_.hash_chain = result.hash_chain;
 }
 
 void Trainer::step(UpdateResult& result, Window& window) {
@@ -107,7 +109,6 @@ void Trainer::step(UpdateResult& result, Window& window) {
   } else {
     ++state_.skipped_non_finite;
   }
-  result.parameters_hash = elements_hash(layout, state_.parameters.values());
 }
 
 void Trainer::gather_shares(UpdateResult& result, const RankShare& mine) {

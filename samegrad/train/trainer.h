@@ -37,6 +37,7 @@ struct UpdateResult {
   double learning_rate = 0.0;
   std::string gradient_hash;    ///< of the gradient before clipping
   std::string parameters_hash;  ///< after the step
+  std::string hash_chain;       ///< after the update (train/hash_chain.h)
   double seconds = 0.0;
   std::vector<RankShare> ranks;  ///< by rank; the same on every rank
 };
@@ -60,7 +61,7 @@ class Trainer {
 
  private:
   void step(UpdateResult& result, Window& window);
-  void pass(const PlanWindow& plan_window);
+  void pass(UpdateResult& result, const PlanWindow& plan_window);
   void gather_shares(UpdateResult& result, const RankShare& mine);
 
   const RunConfig* config_;

@@ -44,7 +44,7 @@ def test_the_resumed_run_is_the_continuous_one_at_every_update_from_51_to_100(le
     continuous, stopped, resumed = (lines(folder, kind) for kind in ("continuous", "stopped", "resumed"))
     assert set(stopped) == set(range(1, 51)) and set(resumed) == set(range(51, 101)) and len(continuous) == 100
     for update, line in {**stopped, **resumed}.items():
-        for value in ("parameters_xxh3", "gradient_xxh3", "loss_sum", "supervised_tokens", "learning_rate"):
+        for value in ("hash_chain", "parameters_xxh3", "gradient_xxh3", "loss_sum", "supervised_tokens", "learning_rate"):
             assert line[value] == continuous[update][value], (update, value)
 
 

@@ -36,7 +36,7 @@ def lines(folder, kind):
 
 
 def hashes(folder, kind="continuous"):
-    return {line["update"]: line["parameters_xxh3"] for line in lines(folder, kind)}
+    return {line["update"]: (line["parameters_xxh3"], line["hash_chain"]) for line in lines(folder, kind)}
 
 
 @pytest.fixture(scope="module")
