@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kElements = 100'000;
 
 // Exact in float: below 2^24.
-float expected_value(int from, int to, std::int64_t element) {
+float expected_value(std::int64_t from, std::int64_t to, std::int64_t element) {
   return static_cast<float>((element * 31 + from * 1009 + to * 9176) % 16'777'213);
 }
 
@@ -45,7 +45,8 @@ DualExchange dual_exchange_check(Communicator& comm, const CallLabel& label) {
   std::vector<float> send(ranks * kElements);
   std::vector<float> received(send.size());
   for (std::size_t i = 0; i < send.size(); ++i) {
-    send[i] = expected_value(comm.rank(), static_cast<int>(i / kElements), static_cast<std::int64_t>(i % kElements));
+    send[i] =
+        expected_value(comm.rank(), static_cast<std::int64_t>(i / kElements), static_cast<std::int64_t>(i % kElements));
   }
   comm.all_to_all(std::as_bytes(std::span(send)), std::as_writable_bytes(std::span(received)), label);
   DualExchange exchange;

@@ -54,13 +54,15 @@ std::vector<std::string> merged_environment(const EnvironmentVariables& replaced
     }
   }
   for (const auto& [name, value] : replaced) {
-    merged.push_back(name + "=" + value);
+    merged.push_back(name);
+    merged.back().append("=").append(value);
   }
   return merged;
 }
 
 std::vector<char*> null_terminated(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) {
     pointers.push_back(text.data());
   }

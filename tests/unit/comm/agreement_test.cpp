@@ -57,7 +57,7 @@ TEST(DecideWindow, RefusesAWindowWithoutUnitsUnderError) {
   const WindowDecision decision = decide({record(0), record(0)});
   EXPECT_EQ(decision.action, WindowAction::kRefuse);
   EXPECT_TRUE(decision.refused_for_zero_units);
-  EXPECT_THAT(decision.message, HasSubstr("window of update 7: 0 supervised units in all ranks"));
+  EXPECT_THAT(decision.message, HasSubstr("window of update 7: 0 supervised tokens in all ranks"));
 }
 
 TEST(DecideWindow, SkipsAWindowWithoutUnitsUnderSkip) {
