@@ -27,7 +27,7 @@ struct ExchangeVolume {
 /// shards are gathered into `result` [elements] on every rank. `ranges` is rank_ranges(atoms, comm.size()). Every rank
 /// sends as many subtrees as the rank with the most, m, has: (m + 1) / 2 of the bytes of a ring all-reduce. A subtree
 /// of +0 is added like any other, for x + 0 turns -0 into +0. Which of two NaNs that meet survives is not promised.
-/// Temporary memory: a few MiB. Collective.
+/// Temporary memory: under 1 MiB. Collective.
 ExchangeVolume reduce_canonically(Communicator& comm, std::span<const AtomRange> ranges,
                                   std::span<const SubtreeGradient> mine, std::span<float> result, double divisor,
                                   const CallLabel& label);

@@ -158,7 +158,7 @@ TEST(CanonicalReduction, EqualsTheLiteralTreeOnUpTo64Ranks) {
 TEST(CanonicalReduction, EqualsTheLiteralTreeWhenAGradientNeedsManyPieces) {
   std::mt19937 random(5);
   for (const int world_size : {1, 2, 3}) {
-    const Case drawn = random_case(random, world_size, 600'001);
+    const Case drawn = random_case(random, world_size, 200'001);
     expect_literal_tree(drawn, reduce_on_threads(drawn, 4'096));
   }
 }
