@@ -22,12 +22,9 @@ inline constexpr LessonSplit kLessonSplits[] = {LessonSplit::kTrain, LessonSplit
 /// train | validation | test.
 std::string_view lesson_split_name(LessonSplit split);
 
-/// Which of the plan's two pools a sequence of this length belongs to: short ones have at most data.split tokens.
-inline bool is_short(std::int64_t tokens, const DataConfig& config) { return tokens <= config.split; }
-
-/// The sequences of one split, ids 0..n-1. Ids below n / 2 have lengths shortest..split, the others split+1..longest;
-/// lengths and tokens are uniform and depend on (seed, split, id, position) alone (Philox stream kLessonData, draws
-/// without bias). Requires 1 <= shortest <= split < longest. Local.
+/// The sequences of one split, ids 0..n-1. Ids below n / 2 have lengths shortest..split (the plan's short pool), the
+/// others split+1..longest (its long pool). Lengths and tokens are uniform and depend on (seed, split, id, position)
+/// alone (Philox stream kLessonData, draws without bias). Requires 1 <= shortest <= split < longest. Local.
 std::vector<Sample> generate_lesson_split(const DataConfig& config, std::int64_t seed, LessonSplit split);
 
 /// The split as a .jsonl file: one line {"id","split","tokens","labels"} a sample. Local.
