@@ -1,4 +1,4 @@
-"""The models written in PyTorch."""
+"""samegrad's two models as PyTorch has them: the independent side of the oracle tests."""
 
 import torch
 
