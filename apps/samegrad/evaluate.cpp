@@ -67,10 +67,7 @@ ZeroWindowFacts zero_window_facts(const RunContext& context, TrainState& state) 
           .nothing_written = before == listing(context.paths)};
 }
 
-}  // namespace
-
-int run_evaluate(const CommandLine& command) {
-  const RunContext context = open_run_context(command);
+int evaluate_run(const CommandLine& command, const RunContext& context) {
   TrainState state = initial_state(context.config);
   WindowCheck gradients;
   RunReportInput input{.run_id = {}, .task = context.config.data.task};
@@ -117,6 +114,12 @@ int run_evaluate(const CommandLine& command) {
   std::int32_t shared = exit_code;
   context.comm->broadcast(std::as_writable_bytes(std::span(&shared, 1)), 0, {"exit code", 0, context.timeout()});
   return shared;
+}
+
+}  // namespace
+
+int run_evaluate(const CommandLine& command) {
+  return in_run_context(command, [&](RunContext& context) { return evaluate_run(command, context); });
 }
 
 }  // namespace samegrad

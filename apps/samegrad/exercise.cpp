@@ -82,10 +82,7 @@ void print(const Case& exercise) {
   std::cout << "  " << (as_it_must_be(exercise) ? "as it must be" : "NOT as it must be") << "\n\n";
 }
 
-}  // namespace
-
-int run_exercise(const CommandLine& command) {
-  const RunContext context = open_run_context(command);
+int exercise_run(const CommandLine& command, const RunContext& context) {
   if (context.config.data.task != "lesson") {
     throw InputError("exercise", "data.task: '" + context.config.data.task +
                                      "', the exercise uses the lesson's model; leave --config away");
@@ -115,6 +112,12 @@ int run_exercise(const CommandLine& command) {
   }
   if (command.json && context.leader()) std::cout << json.dump(2) << "\n";
   return holds ? 0 : static_cast<int>(ExitCode::kCheckFailed);
+}
+
+}  // namespace
+
+int run_exercise(const CommandLine& command) {
+  return in_run_context(command, [&](RunContext& context) { return exercise_run(command, context); });
 }
 
 }  // namespace samegrad

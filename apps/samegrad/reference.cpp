@@ -7,8 +7,9 @@
 
 namespace samegrad {
 
-int run_reference(const CommandLine& command) {
-  const RunContext context = open_run_context(command);
+namespace {
+
+int reference_run(const CommandLine& command, const RunContext& context) {
   const ReferenceFiles files = write_reference(context);
   if (command.json) {
     std::cout << Json{{"loss_sum", files.loss.sum},
@@ -26,6 +27,12 @@ int run_reference(const CommandLine& command) {
               << "\n";
   }
   return 0;
+}
+
+}  // namespace
+
+int run_reference(const CommandLine& command) {
+  return in_run_context(command, [&](RunContext& context) { return reference_run(command, context); });
 }
 
 }  // namespace samegrad

@@ -35,6 +35,8 @@ std::string share_text(Communicator& comm, const std::string& text, std::chrono:
   return shared;
 }
 
+namespace {
+
 RunContext open_run_context(const CommandLine& command) {
   RunContext context{.config = load_config(command.config, command.overrides),
                      .paths = RunPaths(command.run),
@@ -49,6 +51,18 @@ RunContext open_run_context(const CommandLine& command) {
   });
   together(*context.comm, "open", 0, context.timeout(), [&] { context.run = open_run(context.config, context.paths); });
   return context;
+}
+
+}  // namespace
+
+int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body) {
+  RunContext context = open_run_context(command);
+  try {
+    return body(context);
+  } catch (const std::exception& error) {
+    context.comm->leave(error.what());
+    throw;
+  }
 }
 
 }  // namespace samegrad

@@ -24,9 +24,10 @@ struct RunContext {
   std::chrono::milliseconds timeout() const { return std::chrono::seconds(config.run.timeout_s); }
 };
 
-/// Joins the other ranks, lets rank 0 prepare what is missing, and opens it on every rank. Where anything fails, every
-/// rank throws the same error. Collective.
-RunContext open_run_context(const CommandLine& command);
+/// Joins the other ranks, lets rank 0 prepare what is missing, opens it on every rank, and runs `body`. Where preparing
+/// or opening fails, every rank throws the same error; where `body` throws on one rank, the others' waits end with its
+/// line. Collective.
+int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body);
 
 /// Runs `action` and agrees on its failure: where it throws on any rank, every rank throws the same error. Collective.
 void together(Communicator& comm, std::string_view name, std::int64_t update, std::chrono::milliseconds timeout,

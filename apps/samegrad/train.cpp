@@ -7,9 +7,9 @@ namespace samegrad {
 
 int run_train(const CommandLine& command) {
   install_stop_signals();
-  RunContext context = open_run_context(command);
-  StartPoint start = choose_start(context, command.resume);
-  return TrainingRun(context, command, std::move(start)).run();
+  return in_run_context(command, [&](RunContext& context) {
+    return TrainingRun(context, command, choose_start(context, command.resume)).run();
+  });
 }
 
 }  // namespace samegrad
