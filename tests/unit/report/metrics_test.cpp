@@ -128,7 +128,7 @@ TEST_F(Metrics, ReaderNamesFileAndLineOfWhatIsNoObject) {
   const std::string good = "{\"update\":1}\n";
   for (const std::string& bad : {std::string("{\"update\":"), std::string("[1]"), std::string("3"), std::string(),
                                  std::string("{}{}"), std::string("{}\0x", 4), std::string("{\"a\":\"\xFF\"}")}) {
-    write(path_, good + bad + "\n" + good);
+    write(path_, std::string(good).append(bad).append("\n").append(good));
     EXPECT_NE(refusal().find(path_.string() + ":2: not a JSON object"), std::string::npos) << bad << refusal();
   }
   EXPECT_EQ((write(path_, good + good), refusal()), "");
