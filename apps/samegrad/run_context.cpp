@@ -1,12 +1,16 @@
 #include "apps/samegrad/run_context.h"
 
+#include <cstdint>
 #include <exception>
+#include <filesystem>
+#include <system_error>
 
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/comm/agreement.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/config/load.h"
+#include "samegrad/report/number_text.h"
 
 namespace samegrad {
 
@@ -37,6 +41,18 @@ std::string share_text(Communicator& comm, const std::string& text, std::chrono:
 
 namespace {
 
+// Reading a large file takes seconds: say so before.
+void announce_reading(const DataConfig& data) {
+  constexpr std::uintmax_t kWorthSaying = 64U << 20U;
+  for (const std::string& file : {data.train, data.validation}) {
+    std::error_code error;
+    const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+    if (!error && bytes > kWorthSaying) {
+      log_info("reading " + file + ", " + bytes_text(static_cast<std::int64_t>(bytes)) + " ...");
+    }
+  }
+}
+
 RunContext open_run_context(const CommandLine& command) {
   RunContext context{.config = load_config(command.config, command.overrides),
                      .paths = RunPaths(command.run),
@@ -46,6 +62,7 @@ RunContext open_run_context(const CommandLine& command) {
   context.comm = communicator_from_environment(environment, context.timeout());
   together(*context.comm, "prepare", 0, context.timeout(), [&] {
     if (!context.leader()) return;
+    announce_reading(context.config.data);
     const std::string wrote = prepare_run(context.config, context.paths);
     if (!wrote.empty()) log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));
   });
