@@ -16,6 +16,7 @@ int run_clean(const CommandLine& command);
 int run_config(const CommandLine& command);
 int run_demo(const CommandLine& command);
 int run_env(const CommandLine& command);
+int run_plot(const CommandLine& command);
 int run_prepare(const CommandLine& command);
 int run_version(const CommandLine& command);
 

@@ -32,6 +32,7 @@ std::vector<Row> rows_of(const Comparison& right, const Comparison& control) {
   }
   if (rows.size() <= kMostRows) return rows;
   std::vector<double> errors;
+  errors.reserve(rows.size());
   for (const Row& row : rows) errors.push_back(rank_of(row.right->worst.error));
   std::nth_element(errors.begin(), errors.begin() + (kMostRows - 1), errors.end(), std::greater<>());
   const double least = errors[kMostRows - 1];

@@ -29,7 +29,7 @@ MemoryEstimate estimate_memory(const RunConfig& config, std::int64_t parameters,
   const std::int64_t block = parameters * kFloatBytes;
   // Partial sums of the atom tree: one a level. Beside them the atom being computed and the reduced gradient.
   const auto atoms = static_cast<std::uint64_t>(config.plan.atoms_per_window());
-  const std::int64_t gradient_blocks = std::bit_width(atoms) + 2;
+  const auto gradient_blocks = static_cast<std::int64_t>(std::bit_width(atoms)) + 2;
   return {.parameters = block,
           .optimizer = optimizer_blocks(config.optimizer) * block,
           .gradients = gradient_blocks * block,

@@ -24,7 +24,9 @@ int wait_for(pid_t child) {
 }  // namespace
 
 std::string convert_to_png(const std::filesystem::path& svg, const std::filesystem::path& png) {
-  const std::string partial = png.string() + ".partial";
+  // Named as write_file_atomically's, which `samegrad clean` knows when this process was killed.
+  const std::filesystem::path partial =
+      png.parent_path() / ("." + png.filename().string() + ".tmp-" + std::to_string(getpid()));
   // Absolute paths: a name that begins with '-' must not become an option.
   std::string input = std::filesystem::absolute(svg).string();
   std::string output = std::filesystem::absolute(partial).string();
