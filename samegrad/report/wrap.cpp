@@ -65,6 +65,7 @@ std::vector<std::string> wrap(std::string_view text, std::int64_t cells) {
     text.remove_prefix(end + 1);
   }
   std::vector<std::string> result;
+  result.reserve(lines.size());
   for (Line& line : lines) result.push_back(std::move(line.text));
   return result;
 }

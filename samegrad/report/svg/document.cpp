@@ -71,7 +71,7 @@ void SvgDocument::polyline(std::span<const Point> points, const Stroke& stroke) 
   if (points.size() < 2) return;
   std::string list;
   for (const Point& point : points) list += (list.empty() ? "" : " ") + pair_text(point.x, point.y);
-  body_ += "<polyline fill=\"none\" stroke-linejoin=\"round\"" + attribute("points", list) + stroke_attributes(stroke) +
+  body_ += R"(<polyline fill="none" stroke-linejoin="round")" + attribute("points", list) + stroke_attributes(stroke) +
            "/>\n";
 }
 
@@ -130,7 +130,7 @@ void SvgDocument::text(Point at, std::string_view text, const TextLook& look) {
   if (look.upwards) element += attribute("transform", "rotate(-90 " + coordinate(at.x) + " " + coordinate(at.y) + ")");
   const std::string content = ">" + xml_escaped(text) + "</text>\n";
   // The rim is a text of its own below: not every renderer knows paint-order.
-  if (look.halo) body_ += element + " stroke=\"#ffffff\" stroke-width=\"4\" stroke-linejoin=\"round\"" + content;
+  if (look.halo) body_ += element + R"( stroke="#ffffff" stroke-width="4" stroke-linejoin="round")" + content;
   body_ += element + content;
 }
 

@@ -78,7 +78,7 @@ PlotFrame draw_frame(SvgDocument& document, const Area& panel, const Axis& x, co
       draw_legend(document, {panel.left + left_room, panel.top}, panel.width - left_room - right_room, legend);
   const double top_room = legend.empty() ? 6.0 : legend_height + 10.0;
   constexpr double kBottomRoom = 42.0;
-  const PlotFrame frame{{panel.left + left_room, panel.top + top_room, panel.width - left_room - right_room,
+  PlotFrame frame{{panel.left + left_room, panel.top + top_room, panel.width - left_room - right_room,
                          panel.height - top_room - kBottomRoom},
                         x.scale,
                         y.scale};
