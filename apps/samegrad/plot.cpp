@@ -54,7 +54,7 @@ Drawing gradient_drawing(const RunPaths& paths) {
     const Json& gradient = report.at("gradient");
     const Json& controls = gradient.at("controls");
     if (gradient.at("right").is_null() || controls.empty()) return drawing;
-    const auto control = controls.contains("mean of means") ? controls.find("mean of means") : controls.begin();
+    const auto control = controls.contains("mean-of-means") ? controls.find("mean-of-means") : controls.begin();
     drawing.svg = gradient_error_figure(comparison_from_json(gradient.at("right")),
                                         comparison_from_json(control.value()), control.key());
   } catch (const Json::exception& error) {

@@ -23,7 +23,7 @@ struct LossHistory {
   std::vector<LossPoint> stopped{};
   std::vector<LossPoint> continuous{};
   std::vector<LossPoint> resumed{};
-  std::vector<LossPoint> validation{};       ///< of whichever run is the longest
+  std::vector<LossPoint> validation{};       ///< of the continuous run; where it has none, of the others
   std::optional<std::int64_t> stopped_at{};  ///< where the stopped run ended and the resumed one began
   bool bytes = false;                        ///< tokens are bytes: a second axis shows bits per byte
 };

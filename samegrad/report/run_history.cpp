@@ -1,6 +1,8 @@
 #include "samegrad/report/run_history.h"
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "samegrad/base/error.h"
 #include "samegrad/report/json_number.h"
@@ -55,7 +57,15 @@ void add_windows(RunHistory& history, const Lines& lines) {
       history.ranks[r].exchange_seconds += ranks[r].at("exchange_seconds").get<double>();
     }
     history.windows.push_back(std::move(window));
-    if (line->contains("validation")) history.loss.validation.push_back(loss_point(*line, line->at("validation")));
+  }
+}
+
+// Of several runs validated at one update, the first given.
+void add_validations(std::map<std::int64_t, LossPoint>& points, const Lines& lines) {
+  for (const Json* line : lines) {
+    if (!line->contains("validation")) continue;
+    const LossPoint point = loss_point(*line, line->at("validation"));
+    points.emplace(point.update, point);
   }
 }
 
@@ -82,6 +92,9 @@ RunHistory history_of(std::span<const Json> lines) {
     add_windows(history, stopped);
     add_windows(history, resumed);
   }
+  std::map<std::int64_t, LossPoint> validations;
+  for (const Lines* part : {&continuous, &std::as_const(stopped), &resumed}) add_validations(validations, *part);
+  for (const auto& [update, point] : validations) history.loss.validation.push_back(point);
   return history;
 }
 

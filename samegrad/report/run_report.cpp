@@ -76,7 +76,7 @@ double margin(const EvaluationFacts& set) {
 CheckResult loss_check(const EvaluationFacts& set) {
   const double loss = set.loss.mean();
   return {set.name + " loss", "finite, S / N",
-          shortest(set.loss.sum) + " / " + grouped(set.loss.count) + " = " + fixed(loss, 5), std::isfinite(loss)};
+          fixed(set.loss.sum, 3) + " / " + grouped(set.loss.count) + " = " + fixed(loss, 5), std::isfinite(loss)};
 }
 
 CheckResult margin_check(const EvaluationFacts& set) {
@@ -111,7 +111,7 @@ void add_missing(std::vector<CheckResult>& checks, const RunReportInput& input) 
   };
   if (!input.gradient) missing("gradient", "samegrad reference, then samegrad evaluate");
   if (!input.lesson_form) missing(kLessonForm, "samegrad evaluate");
-  if (input.controls.empty()) missing("control: mean of means", "samegrad evaluate");
+  if (input.controls.empty()) missing("control: mean-of-means", "samegrad evaluate");
   if (!input.resume) {
     missing("resume", "samegrad train; train --continuous; train --resume latest");
   }

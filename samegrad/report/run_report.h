@@ -16,7 +16,7 @@ namespace samegrad {
 
 /// A gradient made wrong on purpose. The check must reject it.
 struct ControlFacts {
-  std::string name{};  ///< e.g. "mean of means"
+  std::string name{};  ///< e.g. "mean-of-means"
   Comparison against_reference{};
 };
 

@@ -41,7 +41,7 @@ def run(tmp_path):
     lines = [line("a", "stopped", u) for u in range(1, 51)] + [line("b", "continuous", u) for u in range(1, 101)]
     lines += [line("a", "resumed", u) for u in range(51, 101)]
     (outputs / "metrics.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in lines))
-    report = {"gradient": {"right": comparison(3e-8), "controls": {"mean of means": comparison(0.02)}}}
+    report = {"gradient": {"right": comparison(3e-8), "controls": {"local-count": comparison(0.01), "mean-of-means": comparison(0.02)}}}
     (outputs / "report.json").write_text(json.dumps(report))
     return tmp_path
 
@@ -99,6 +99,7 @@ def test_without_rsvg_convert_the_svgs_are_there_and_no_old_png_stays(run):
 
 def test_without_a_checked_gradient_its_figure_is_left_out_and_said(run):
     assert plot(run).returncode == 0
+    assert "wrong: mean-of-means" in (run / "outputs/figures/gradient-error.svg").read_text()
     (run / "outputs/report.json").unlink()
     result = plot(run)
     assert result.returncode == 0

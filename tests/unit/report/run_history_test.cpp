@@ -54,12 +54,14 @@ TEST(RunHistory, SkippedWindowsHaveTokensButNoLoss) {
 TEST(RunHistory, ValidationAndNonFiniteLossesAreRead) {
   Json validated = line("a", "continuous", 20, 5.0);
   validated["loss_sum"] = "NaN";
+  Json stopped = line("b", "stopped", 10, 5.0);
+  stopped["validation"] = {{"loss_sum", 99.0}, {"supervised_tokens", 9}};
   validated["validation"] = {{"loss_sum", 90.0}, {"supervised_tokens", 9}};
-  const RunHistory history = run_history(std::vector<Json>{validated});
+  const RunHistory history = run_history(std::vector<Json>{stopped, validated});
   EXPECT_TRUE(std::isnan(history.loss.continuous[0].loss.sum));
-  ASSERT_EQ(history.loss.validation.size(), 1U);
-  EXPECT_EQ(history.loss.validation[0].loss.mean(), 10.0);
-  EXPECT_EQ(history.loss.validation[0].update, 20);
+  ASSERT_EQ(history.loss.validation.size(), 2U);
+  EXPECT_EQ(history.loss.validation[1].loss.mean(), 10.0);
+  EXPECT_EQ(history.loss.validation[1].update, 20);
 }
 
 TEST(RunHistory, LinesOfAnotherFormAreRefused) {

@@ -31,7 +31,7 @@ RunReportInput good_lesson() {
   input.expected_parameters = kParameters;
   input.gradient = comparison(0, 3.73e-8);
   input.lesson_form = comparison(0, 4e-8);
-  input.controls = {{"mean of means", comparison(250'000, 0.02157)}};
+  input.controls = {{"mean-of-means", comparison(250'000, 0.02157)}};
   input.resume = ResumeFacts{50, 100, comparison(0, 0.0), 50, std::nullopt};
   input.evaluations = {{"validation", {11'870.0, 9'121}, 128, 3300, 2400, {}, {}},
                        {"test", {23'978.1, 18'231}, 256, 6603, 4700, 0.10, {}}};
@@ -94,11 +94,11 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"fewer elements than the model has", "gradient", [](RunReportInput& i) { i.gradient->elements -= 4; }},
         Fault{"lesson's form outside", "gradient, mean of W x S_r / N",
               [](RunReportInput& i) { i.lesson_form = comparison(1, 1e-3); }},
-        Fault{"control passes", "control: mean of means",
+        Fault{"control passes", "control: mean-of-means",
               [](RunReportInput& i) { i.controls[0].against_reference = comparison(0, 1e-8); }},
-        Fault{"control rejected only by a name", "control: mean of means",
+        Fault{"control rejected only by a name", "control: mean-of-means",
               [](RunReportInput& i) { i.controls[0].against_reference = with_problem(comparison(9, 0.02)); }},
-        Fault{"control rejected only by NaN", "control: mean of means",
+        Fault{"control rejected only by NaN", "control: mean-of-means",
               [](RunReportInput& i) { i.controls[0].against_reference = comparison(9, std::nan("")); }},
         Fault{"resumed run one bit off", "resume: update 100",
               [](RunReportInput& i) { i.resume->final_parameters.different = 1; }},
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"files written", "zero-token window", [](RunReportInput& i) { i.zero_window->nothing_written = false; }},
         Fault{"no gradient check", "gradient", [](RunReportInput& i) { i.gradient.reset(); }},
         Fault{"no lesson's form", "gradient, mean of W x S_r / N", [](RunReportInput& i) { i.lesson_form.reset(); }},
-        Fault{"no control", "control: mean of means", [](RunReportInput& i) { i.controls.clear(); }},
+        Fault{"no control", "control: mean-of-means", [](RunReportInput& i) { i.controls.clear(); }},
         Fault{"no zero window", "zero-token window", [](RunReportInput& i) { i.zero_window.reset(); }}));
 
 TEST(RunReport, ExactlyTenPointsHold) {
@@ -150,7 +150,7 @@ TEST(RunReport, JsonHoldsEverythingThatWasMeasured) {
   EXPECT_EQ(json.at("holds"), true);
   EXPECT_EQ(json.at("parameters"), kParameters);
   EXPECT_EQ(json.at("gradient").at("right").at("worst").at("error"), 3.73e-8);
-  EXPECT_EQ(json.at("gradient").at("controls").at("mean of means").at("outside"), 250'000);
+  EXPECT_EQ(json.at("gradient").at("controls").at("mean-of-means").at("outside"), 250'000);
   EXPECT_EQ(json.at("resume").at("first_differing_update"), nullptr);
   EXPECT_EQ(json.at("evaluation").at("test").at("loss"), 23'978.1 / 18'231);
   EXPECT_EQ(json.at("evaluation").at("test").at("tokens"), 18'231);
