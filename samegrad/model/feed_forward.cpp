@@ -5,6 +5,11 @@
 #include <ATen/ops/linear.h>
 
 namespace samegrad {
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+
+}  // namespace
 
 at::Tensor feed_forward(const at::Tensor& x, const LayerParameters& parameters, const Dropout& dropout,
                         std::int64_t layer) {
@@ -15,7 +20,6 @@ at::Tensor feed_forward(const at::Tensor& x, const LayerParameters& parameters, 
 }
 
 at::Tensor normalise(const at::Tensor& x, const NormParameters& parameters) {
-  constexpr double kEpsilon = 1e-5;
   return at::layer_norm(x, parameters.weight.sizes(), parameters.weight, parameters.bias, kEpsilon);
 }
 

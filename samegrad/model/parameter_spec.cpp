@@ -13,6 +13,9 @@
 namespace samegrad {
 namespace {
 
+// Small enough that attention starts out even and logits start out near 0; the norms bring activations to size 1.
+constexpr double kWeightDeviation = 0.02;
+
 class SpecList {
  public:
   void weight(std::string name, std::vector<std::int64_t> shape, double standard_deviation) {
@@ -42,8 +45,6 @@ class SpecList {
   }
   std::vector<ParameterSpec> take() { return std::move(specs_); }
 
-  static constexpr double kWeightDeviation = 0.02;
-
  private:
   std::vector<ParameterSpec> specs_;
 };
@@ -58,8 +59,8 @@ std::vector<ParameterSpec> parameter_specs(const ModelConfig& model) {
   const bool decoder = model.kind == "decoder";
   const std::int64_t choices = decoder ? model.vocabulary : model.classes;
   SpecList list;
-  list.weight("token.weight", {model.vocabulary, model.width}, SpecList::kWeightDeviation);
-  list.weight("position.weight", {model.positions, model.width}, SpecList::kWeightDeviation);
+  list.weight("token.weight", {model.vocabulary, model.width}, kWeightDeviation);
+  list.weight("position.weight", {model.positions, model.width}, kWeightDeviation);
   for (std::int64_t i = 0; i < model.layers; ++i) {
     list.layer((decoder ? "decoder.layers." : "encoder.layers.") + std::to_string(i) + ".", model);
   }
@@ -67,7 +68,7 @@ std::vector<ParameterSpec> parameter_specs(const ModelConfig& model) {
   if (model.init == "zero-head") {
     list.zero("head.weight", {choices, model.width});
   } else {
-    list.weight("head.weight", {choices, model.width}, SpecList::kWeightDeviation);
+    list.weight("head.weight", {choices, model.width}, kWeightDeviation);
   }
   list.zero("head.bias", {choices});
   return list.take();

@@ -1,5 +1,6 @@
 #include "samegrad/train/generate.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/softmax.h>
 

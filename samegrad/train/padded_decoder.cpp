@@ -79,12 +79,13 @@ class PaddedDecoder final : public PaddedModel {
   at::Tensor attention(const at::Tensor& x, const at::Tensor& mask, const std::string& prefix) const {
     const at::Tensor projected =
         at::matmul(x, named_.at(prefix + "in_proj_weight").t()) + named_.at(prefix + "in_proj_bias");
+    const std::int64_t head_width = config_.width / config_.heads;
     const auto heads = [&](std::int64_t part) {  // [batch, heads, length, head width]
       return projected.slice(2, part * config_.width, (part + 1) * config_.width)
-          .unflatten(2, {config_.heads, config_.width / config_.heads})
+          .unflatten(2, {config_.heads, head_width})
           .transpose(1, 2);
     };
-    const double scale = 1.0 / std::sqrt(static_cast<double>(config_.width / config_.heads));
+    const double scale = 1.0 / std::sqrt(static_cast<double>(head_width));
     const at::Tensor weights = masked_softmax(at::matmul(heads(0), heads(1).transpose(2, 3)) * scale + mask);
     return linear(at::matmul(weights, heads(2)).transpose(1, 2).flatten(2), prefix + "out_proj.");
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "samegrad/base/error.h"
@@ -17,6 +18,9 @@ struct Case {
   double absolute;
   double relative;
 };
+
+// GoogleTest names a case by this.
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }  // NOLINT(readability-identifier-naming)
 
 class ModelAndReference : public testing::TestWithParam<Case> {};
 
