@@ -37,8 +37,7 @@ EvaluationFacts evaluate_split(const std::string& name, const SampleSource& sour
                         .sequences = evaluation.samples,
                         .correct = evaluation.correct,
                         .majority_correct = evaluation.majority_correct,
-                        .least_margin = std::nullopt,
-                        .unigram_loss = std::nullopt};
+                        .least_margin = std::nullopt};
   if (context.config.data.task == "lesson" && name == "test") facts.least_margin = kLessonLeastMargin;
   return facts;
 }

@@ -85,12 +85,6 @@ CheckResult margin_check(const EvaluationFacts& set) {
           fixed(100.0 * measured, 2) + " points", measured >= *set.least_margin};
 }
 
-CheckResult unigram_check(const EvaluationFacts& set) {
-  const double loss = set.loss.mean();
-  return {set.name + " bits per byte", "below a byte-unigram model's " + fixed(*set.unigram_loss / std::log(2.0), 4),
-          fixed(loss / std::log(2.0), 4), loss < *set.unigram_loss};
-}
-
 CheckResult zero_window_check(const ZeroWindowFacts& zero) {
   std::string measured = std::to_string(zero.ranks_refused) + " of " + std::to_string(zero.ranks) + " ranks refused";
   measured += zero.parameters_untouched ? ", parameters untouched" : ", PARAMETERS CHANGED";
@@ -141,7 +135,6 @@ RunReport judge_run(RunReportInput input) {
   for (const EvaluationFacts& set : input.evaluations) {
     checks.push_back(loss_check(set));
     if (set.least_margin) checks.push_back(margin_check(set));
-    if (set.unigram_loss) checks.push_back(unigram_check(set));
   }
   if (input.zero_window) checks.push_back(zero_window_check(*input.zero_window));
   if (input.task == "lesson") add_missing(checks, input);

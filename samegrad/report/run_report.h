@@ -37,7 +37,6 @@ struct EvaluationFacts {
   std::int64_t correct = 0;              ///< supervised tokens predicted right
   std::int64_t majority_correct = 0;     ///< by always saying the most frequent target
   std::optional<double> least_margin{};  ///< what (correct - majority_correct) / N must reach, e.g. 0.10
-  std::optional<double> unigram_loss{};  ///< text: loss per token of a byte-unigram model; the run's must be below
 };
 
 /// What happened when a window without supervised tokens was tried.

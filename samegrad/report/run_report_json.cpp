@@ -18,7 +18,6 @@ Json set_to_json(const EvaluationFacts& set, bool bytes) {
             {"majority_correct", set.majority_correct},
             {"majority_accuracy", number_to_json(static_cast<double>(set.majority_correct) / tokens)}};
   if (bytes) json["bits_per_byte"] = number_to_json(set.loss.mean() / std::log(2.0));
-  if (set.unigram_loss) json["unigram_bits_per_byte"] = number_to_json(*set.unigram_loss / std::log(2.0));
   return json;
 }
 

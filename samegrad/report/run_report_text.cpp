@@ -40,7 +40,6 @@ std::string evaluation_text(const std::vector<EvaluationFacts>& sets, bool lesso
   for (const char* title : {"sequences", "tokens N", "loss S/N"}) columns.push_back({title, Align::kRight});
   columns.push_back({lesson ? "accuracy" : "perplexity", Align::kRight});
   columns.push_back({lesson ? "majority class" : "bits per byte", Align::kRight});
-  if (!lesson) columns.push_back({"byte unigram", Align::kRight});
   Table table(std::move(columns));
   for (const EvaluationFacts& set : sets) {
     const auto tokens = static_cast<double>(set.loss.count);
@@ -51,7 +50,6 @@ std::string evaluation_text(const std::vector<EvaluationFacts>& sets, bool lesso
     } else {
       row.push_back(fixed(std::exp(set.loss.mean()), 3));
       row.push_back(fixed(set.loss.mean() / std::log(2.0), 4));
-      row.push_back(set.unigram_loss ? fixed(*set.unigram_loss / std::log(2.0), 4) : "-");
     }
     table.add_row(std::move(row));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "samegrad/base/check.h"
+#include "samegrad/report/svg/plot_frame.h"
 #include "samegrad/report/svg/value_range.h"
 
 namespace samegrad::svg {
@@ -22,7 +23,6 @@ ChartScale y_scale(const BarChart& chart) {
     for (const BarLayer& layer : chart.layers) total += layer.values[i];
     range.add(total);
   }
-  for (const Mark& mark : chart.horizontal_marks) range.add(mark.at);
   // Bars that are all 0 still stand on a 0 at the bottom.
   if (range.low == range.high) range.add(1.0);
   return linear_scale(range.low, range.high, 8, /*widen=*/true);
@@ -56,7 +56,6 @@ void draw_bar_chart(SvgDocument& document, const Area& panel, const BarChart& ch
       document.rectangle({top.x - width / 2.0, top.y, width, bottom.y - top.y}, layer.colour);
     }
   }
-  for (const Mark& mark : chart.horizontal_marks) draw_horizontal_mark(document, frame, mark.at, mark.label);
 }
 
 }  // namespace samegrad::svg

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "samegrad/report/svg/chart_scale.h"
 #include "samegrad/report/svg/document.h"
-#include "samegrad/report/svg/line_chart.h"
 
 namespace samegrad::svg {
 
@@ -23,7 +23,6 @@ struct BarChart {
   double least_label_room = 0.0;        ///< as LineChart's
   std::vector<double> x{};              ///< ascending: where the bars stand
   std::vector<BarLayer> layers{};       ///< from the bottom up
-  std::vector<Mark> horizontal_marks{};
 };
 
 /// Draws the chart into `panel`; the y axis starts at 0. Local.

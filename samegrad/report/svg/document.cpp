@@ -9,6 +9,8 @@
 namespace samegrad::svg {
 namespace {
 
+constexpr double kRim = 1.6;  // of markers
+
 std::string attribute(const char* name, std::string_view value) {
   return " " + std::string(name) + "=\"" + xml_escaped(value) + "\"";
 }
@@ -81,13 +83,12 @@ void SvgDocument::rectangle(const Area& area, std::string_view fill) {
            attribute("fill", fill) + "/>\n";
 }
 
-void SvgDocument::path(std::string_view data, double stroke_width, std::string_view colour, bool filled) {
+void SvgDocument::path(std::string_view data, std::string_view colour, bool filled) {
   body_ += "<path" + attribute("d", data) + attribute("fill", filled ? colour : "#ffffff") +
-           attribute("stroke", colour) + attribute("stroke-width", stroke_width) + "/>\n";
+           attribute("stroke", colour) + attribute("stroke-width", kRim) + "/>\n";
 }
 
 void SvgDocument::marker(Point centre, Marker shape, double size, std::string_view colour, bool filled) {
-  constexpr double kRim = 1.6;
   const double r = size / 2.0;
   const double x = centre.x;
   const double y = centre.y;
@@ -102,21 +103,16 @@ void SvgDocument::marker(Point centre, Marker shape, double size, std::string_vi
     case Marker::kSquare:
       path("M" + pair_text(x - r, y - r) + "H" + coordinate(x + r) + "V" + coordinate(y + r) + "H" + coordinate(x - r) +
                "Z",
-           kRim, colour, filled);
+           colour, filled);
       return;
     case Marker::kTriangle:
-      path("M" + pair_text(x, y - r) + "L" + pair_text(x + r, y + r) + "L" + pair_text(x - r, y + r) + "Z", kRim,
-           colour, filled);
+      path("M" + pair_text(x, y - r) + "L" + pair_text(x + r, y + r) + "L" + pair_text(x - r, y + r) + "Z", colour,
+           filled);
       return;
     case Marker::kDiamond:
       path("M" + pair_text(x, y - r) + "L" + pair_text(x + r, y) + "L" + pair_text(x, y + r) + "L" +
                pair_text(x - r, y) + "Z",
-           kRim, colour, filled);
-      return;
-    case Marker::kCross:
-      path("M" + pair_text(x - r, y - r) + "L" + pair_text(x + r, y + r) + "M" + pair_text(x - r, y + r) + "L" +
-               pair_text(x + r, y - r),
-           2.0, colour, filled);
+           colour, filled);
       return;
   }
 }

@@ -40,7 +40,7 @@ struct TextLook {
   bool halo = false;     ///< a white rim, for text over lines
 };
 
-enum class Marker { kNone, kCircle, kSquare, kTriangle, kDiamond, kCross };
+enum class Marker { kNone, kCircle, kSquare, kTriangle, kDiamond };
 
 class SvgDocument {
  public:
@@ -60,7 +60,7 @@ class SvgDocument {
   std::string str() const;
 
  private:
-  void path(std::string_view data, double stroke_width, std::string_view colour, bool filled);
+  void path(std::string_view data, std::string_view colour, bool filled);
 
   double width_;
   double height_;

@@ -22,18 +22,15 @@ ValueRange y_range(const LineChart& chart) {
   ValueRange range;
   for (const LineSeries& series : chart.series) {
     for (const Point& point : series.points) {
-      if (!chart.log_y || point.y > 0.0) range.add(point.y);
+      range.add(point.y);
     }
   }
-  for (const Mark& mark : chart.horizontal_marks) range.add(mark.at);
-  if (chart.y_from_zero && !chart.log_y) range.add(0.0);
+  if (chart.y_from_zero) range.add(0.0);
   return range;
 }
 
-// Values of one kind on a log axis need a positive start.
 ChartScale y_scale(const LineChart& chart) {
   const ValueRange range = y_range(chart);
-  if (chart.log_y) return range.empty() ? log_scale(0.1, 1.0, 9) : log_scale(range.low, range.high, 9);
   return linear_scale(range.low, range.high, 9, /*widen=*/true);
 }
 
@@ -88,7 +85,6 @@ void draw_line_chart(SvgDocument& document, const Area& panel, const LineChart& 
   if (chart.connect_columns) draw_columns(document, frame, chart);
   for (const LineSeries& series : chart.series) draw_series(document, frame, series);
   for (const Mark& mark : chart.vertical_marks) draw_vertical_mark(document, frame, mark.at, mark.label);
-  for (const Mark& mark : chart.horizontal_marks) draw_horizontal_mark(document, frame, mark.at, mark.label);
 }
 
 }  // namespace samegrad::svg

@@ -28,12 +28,10 @@ struct LineChart {
   std::string y_title{};
   std::optional<ChartScale> x_scale{};  ///< default: whole numbers over the points
   double least_label_room = 0.0;        ///< pixels for the y labels, so that two charts can stand in line
-  bool log_y = false;                   ///< values <= 0 stand at the lower end
-  bool y_from_zero = false;             ///< linear only
-  bool connect_columns = false;         ///< a thin vertical line from least to largest y of each x: shows spreads
-  std::vector<LineSeries> series{};     ///< later ones are drawn over earlier ones
+  bool y_from_zero = false;
+  bool connect_columns = false;      ///< a thin vertical line from least to largest y of each x: shows spreads
+  std::vector<LineSeries> series{};  ///< later ones are drawn over earlier ones
   std::vector<Mark> vertical_marks{};
-  std::vector<Mark> horizontal_marks{};
   std::optional<SecondAxis> second_y{};
 };
 

@@ -79,9 +79,9 @@ PlotFrame draw_frame(SvgDocument& document, const Area& panel, const Axis& x, co
   const double top_room = legend.empty() ? 6.0 : legend_height + 10.0;
   constexpr double kBottomRoom = 42.0;
   PlotFrame frame{{panel.left + left_room, panel.top + top_room, panel.width - left_room - right_room,
-                         panel.height - top_room - kBottomRoom},
-                        x.scale,
-                        y.scale};
+                   panel.height - top_room - kBottomRoom},
+                  x.scale,
+                  y.scale};
   draw_y_axis(document, frame, y.title, panel.left + 13.0);
   draw_x_axis(document, frame, x.title);
   if (second) draw_second_axis(document, frame, other, second->title, panel.right() - 4.0);
@@ -99,14 +99,6 @@ void draw_vertical_mark(SvgDocument& document, const PlotFrame& frame, double x,
   document.text(
       {right_half ? at - 6.0 : at + 6.0, frame.plot.top + 14.0}, label,
       {.size = kTickSize, .colour = kQuietInk, .anchor = right_half ? Anchor::kEnd : Anchor::kStart, .halo = true});
-}
-
-void draw_horizontal_mark(SvgDocument& document, const PlotFrame& frame, double y, std::string_view label) {
-  const double at = frame.at(frame.x.low, y).y;
-  document.line({frame.plot.left, at}, {frame.plot.right(), at}, {kQuietInk, 1.3, "5 4"});
-  const bool at_top = at - 16.0 < frame.plot.top;
-  document.text({frame.plot.right() - 4.0, at_top ? at + 15.0 : at - 5.0}, label,
-                {.size = kTickSize, .colour = kQuietInk, .anchor = Anchor::kEnd, .halo = true});
 }
 
 }  // namespace samegrad::svg

@@ -58,7 +58,4 @@ double draw_legend(SvgDocument& document, Point top_left, double width, std::spa
 /// A vertical line over the whole plot with a label at its top. Local.
 void draw_vertical_mark(SvgDocument& document, const PlotFrame& frame, double x, std::string_view label);
 
-/// A horizontal line over the whole plot with a label at its right end, above it. Local.
-void draw_horizontal_mark(SvgDocument& document, const PlotFrame& frame, double y, std::string_view label);
-
 }  // namespace samegrad::svg

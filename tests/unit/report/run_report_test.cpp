@@ -33,8 +33,8 @@ RunReportInput good_lesson() {
   input.lesson_form = comparison(0, 4e-8);
   input.controls = {{"mean-of-means", comparison(250'000, 0.02157)}};
   input.resume = ResumeFacts{50, 100, comparison(0, 0.0), 50, std::nullopt};
-  input.evaluations = {{"validation", {11'870.0, 9'121}, 128, 3300, 2400, {}, {}},
-                       {"test", {23'978.1, 18'231}, 256, 6603, 4700, 0.10, {}}};
+  input.evaluations = {{"validation", {11'870.0, 9'121}, 128, 3300, 2400, {}},
+                       {"test", {23'978.1, 18'231}, 256, 6603, 4700, 0.10}};
   input.zero_window = ZeroWindowFacts{2, 2, "0 supervised tokens in all ranks", true, true};
   input.files = {"outputs/report.json"};
   input.figures = {"outputs/figures/loss.svg"};
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(RunReport, ExactlyTenPointsHold) {
   RunReportInput input = good_lesson();
-  input.evaluations[1] = {"test", {100.0, 1000}, 10, 500, 400, 0.10, {}};
+  input.evaluations[1] = {"test", {100.0, 1000}, 10, 500, 400, 0.10};
   EXPECT_TRUE(judge_run(input).holds());
   input.evaluations[1].correct = 499;
   EXPECT_FALSE(judge_run(input).holds());
@@ -139,10 +139,11 @@ TEST(RunReport, ATextRunIsJudgedByWhatItHas) {
   RunReportInput input;
   input.task = "text";
   input.parameters = 1000;
-  input.evaluations = {{"validation", {200.0, 100}, 5, 0, 0, {}, 2.5}};
+  input.evaluations = {{"validation", {200.0 * std::log(2.0), 100}, 5, 0, 0, {}}};
   EXPECT_TRUE(judge_run(input).holds());
-  input.evaluations[0].unigram_loss = 2.0;  // not below
-  EXPECT_EQ(failed(judge_run(input)), std::vector<std::string>{"validation bits per byte"});
+  EXPECT_NE(run_report_text(judge_run(input), {}).find("2.0000"), std::string::npos);  // bits per byte
+  input.evaluations[0].loss = {};
+  EXPECT_EQ(failed(judge_run(input)), std::vector<std::string>{"validation loss"});
 }
 
 TEST(RunReport, JsonHoldsEverythingThatWasMeasured) {

@@ -31,8 +31,7 @@ TEST(SvgDocument, DrawsEveryElementWellFormed) {
   document.line({0, 0}, {1, 1}, {"#000000", 1.0, "3 2"});
   document.polyline(std::vector<Point>{{0, 0}, {1, 2}, {3, 1}}, {"#000000", 1.0, ""});
   document.rectangle({1, 1, -5, 2}, "#ffffff");
-  for (const Marker marker :
-       {Marker::kNone, Marker::kCircle, Marker::kSquare, Marker::kTriangle, Marker::kDiamond, Marker::kCross}) {
+  for (const Marker marker : {Marker::kNone, Marker::kCircle, Marker::kSquare, Marker::kTriangle, Marker::kDiamond}) {
     document.marker({5, 5}, marker, 6, "#123456", false);
   }
   document.text({5, 5}, "x", {.anchor = Anchor::kEnd, .bold = true, .upwards = true, .halo = true});
