@@ -80,12 +80,52 @@ void add_train_options(CLI::App& command, CommandLine& line) {
   command.add_flag("--trace-ids", line.trace_ids, "Prints the sample ids of each rank and update");
 }
 
+/// The parts of a list with commas.
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    parts.push_back(text.substr(begin, end - begin));
+  }
+  return parts;
+}
+
+void add_diagnose_options(CLI::App& command, CommandLine& line) {
+  command.add_option("FILES", line.diagnose_files, "A, the suspect, and B, the reference")
+      ->type_name("A.safetensors B.safetensors")
+      ->expected(2);
+  constexpr std::int64_t kMost = 1'000'000'000;
+  add_count(command, "--world-size", kMost, "Processes of A's run",
+            [&line](std::int64_t count) { line.world_size = count; });
+  add_count(command, "--accumulation", kMost, "Microbatches of an update",
+            [&line](std::int64_t count) { line.accumulation = count; });
+  add_count(command, "--samples", kMost, "Samples of the update, over all processes; needs --rank-tokens",
+            [&line](std::int64_t count) { line.samples = count; });
+  const auto take_tokens = [&line](const std::string& text) {
+    for (const std::string& part : split(text)) {
+      line.rank_tokens.push_back(parse_number<std::int64_t>("--rank-tokens", part, 0, 1'000'000'000'000'000,
+                                                            "whole numbers with commas between, e.g. 12,36"));
+    }
+  };
+  command
+      .add_option_function<std::string>("--rank-tokens", take_tokens, "Supervised tokens of each process in the update")
+      ->type_name("N,N,...");
+  command
+      .add_option_function<std::string>(
+          "--rank-gradients", [&line](const std::string& text) { line.rank_gradients = split(text); },
+          "By process, the gradient of its own mean loss")
+      ->type_name("FILE,FILE,...");
+}
+
 void add_own_options(CLI::App& command, CommandLine& line) {
   const std::string& name = command.get_name();
   if (name == "train") {
     add_train_options(command, line);
   } else if (name == "evaluate" || name == "exercise") {
     add_processes_option(command, line);
+  } else if (name == "diagnose") {
+    add_diagnose_options(command, line);
   } else if (name == "env") {
     command.add_flag("--dual", line.dual, "Two processes really start, meet and exchange a tensor");
   } else if (name == "checkpoints") {
@@ -163,6 +203,16 @@ void check_combinations(const CLI::App& command, CommandLine& line) {
   if (line.subcommand == "clean" && line.scope != "generated") {
     refuse(line.scope.empty() ? "clean: say what: --scope generated [--dry-run]"
                               : "clean: --scope '" + line.scope + "'; allowed: only generated");
+  }
+  if (line.subcommand == "diagnose") {
+    if (line.diagnose_files.size() != 2) {
+      refuse(
+          "diagnose: two files are needed: samegrad diagnose A.safetensors B.safetensors, the suspect and the "
+          "reference");
+    }
+    if (line.samples > 0 && line.rank_tokens.empty()) {
+      refuse("diagnose: --samples without --rank-tokens; both are needed for a count before the shift");
+    }
   }
   if (line.run.empty()) {
     refuse("--run: ''; a folder is needed, '.' is this one");

@@ -25,6 +25,13 @@ struct CommandLine {
   bool trace_ids = false;      ///< train
   std::string dump_gradients;  ///< train: folder; empty: no
 
+  std::vector<std::string> diagnose_files;  ///< diagnose: the suspect and the reference
+  std::int64_t world_size = 0;              ///< diagnose; 0: not given; so are the next
+  std::int64_t accumulation = 0;            ///< diagnose
+  std::int64_t samples = 0;                 ///< diagnose
+  std::vector<std::int64_t> rank_tokens;    ///< diagnose: by rank; empty: not given
+  std::vector<std::string> rank_gradients;  ///< diagnose: files, by rank
+
   bool dual = false;              ///< env
   std::string scope;              ///< clean
   std::string checkpoint;         ///< checkpoints, generate: path; empty: all, or the latest

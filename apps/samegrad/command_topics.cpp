@@ -96,6 +96,17 @@ std::vector<CommandTopic> make_topics() {
        .reads = "outputs/metrics.jsonl, outputs/plan.json, outputs/report.json",
        .writes = "outputs/figures/",
        .examples = {"samegrad plot"}},
+      {.name = "diagnose",
+       .summary = "Names the mistake that makes one gradient out of another",
+       .detail =
+           "Compares two gradient files of any origin: A is the suspect, B the reference. The more numbers are given,\n"
+           "the more can be named; a mean of means needs --rank-gradients. Exit code 0: identical, or rounding only;\n"
+           "3: any other difference. docs/diagnose.md shows how to dump the gradients of a PyTorch run.",
+       .reads = "the files",
+       .writes = "nothing",
+       .examples = {"samegrad diagnose ddp.safetensors one.safetensors --world-size 2 --accumulation 4",
+                    "samegrad diagnose a.safetensors b.safetensors --rank-tokens 12,36 --samples 4 --json"},
+       .prints_results = true},
       {.name = "checkpoints",
        .summary = "Lists and verifies checkpoints",
        .detail = "What is inside, whether it is complete, its digests. Exit code 3 where one is damaged.",

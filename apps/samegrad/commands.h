@@ -15,6 +15,7 @@ int run_checkpoints(const CommandLine& command);
 int run_clean(const CommandLine& command);
 int run_config(const CommandLine& command);
 int run_demo(const CommandLine& command);
+int run_diagnose(const CommandLine& command);
 int run_env(const CommandLine& command);
 int run_plot(const CommandLine& command);
 int run_prepare(const CommandLine& command);

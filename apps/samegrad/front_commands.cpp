@@ -12,6 +12,7 @@ const Command* find_command(std::string_view name) {
                                         Command{"clean", run_clean},
                                         Command{"config", run_config},
                                         Command{"demo", run_demo},
+                                        Command{"diagnose", run_diagnose},
                                         Command{"env", run_env},
                                         Command{"plot", run_plot},
                                         Command{"prepare", run_prepare},

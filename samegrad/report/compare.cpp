@@ -2,12 +2,13 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string_view>
+
+#include "samegrad/report/tensor_component.h"
 
 namespace samegrad {
 namespace {
@@ -20,23 +21,6 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return out.str();
 }
 
-std::size_t width_of(TensorType type) {
-  if (type == TensorType::kFloat32) return sizeof(float);
-  return type == TensorType::kFloat64 ? sizeof(double) : 0;
-}
-
-// memcpy, because a view into a file may be aligned to nothing.
-double component(const TensorView& tensor, std::size_t index) {
-  if (tensor.type == TensorType::kFloat64) {
-    double value = 0.0;
-    std::memcpy(&value, tensor.bytes.data() + index * sizeof value, sizeof value);
-    return value;
-  }
-  float value = 0.0F;
-  std::memcpy(&value, tensor.bytes.data() + index * sizeof value, sizeof value);
-  return static_cast<double>(value);
-}
-
 bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
 // A NaN error belongs to a non-finite component and is worse than every number.
@@ -47,8 +31,8 @@ bool worse(double error, double than) {
 
 // Why the pair cannot be compared component by component; empty where it can.
 std::string mismatch(const TensorView& value, const TensorView& reference) {
-  const std::size_t value_width = width_of(value.type);
-  const std::size_t reference_width = width_of(reference.type);
+  const std::size_t value_width = component_width(value.type);
+  const std::size_t reference_width = component_width(reference.type);
   if (value_width == 0 || reference_width == 0) return reference.name + ": only float32 and float64 are compared";
   if (value.shape != reference.shape) {
     return reference.name + ": shape " + shape_text(value.shape) + ", the reference has " + shape_text(reference.shape);
@@ -65,11 +49,11 @@ ParameterComparison compare_parameter(const TensorView& values, const TensorView
   ParameterComparison result;
   result.name = reference.name;
   result.shape = reference.shape;
-  const std::size_t elements = reference.bytes.size() / width_of(reference.type);
+  const std::size_t elements = reference.bytes.size() / component_width(reference.type);
   result.elements = static_cast<std::int64_t>(elements);
   for (std::size_t i = 0; i < elements; ++i) {
-    const double a = component(values, i);
-    const double b = component(reference, i);
+    const double a = tensor_component(values, i);
+    const double b = tensor_component(reference, i);
     const bool finite = std::isfinite(a) && std::isfinite(b);
     const double error = finite ? std::abs(a - b) : std::numeric_limits<double>::quiet_NaN();
     const double allowed = tolerance.allowed(b);
