@@ -170,14 +170,13 @@ std::vector<Finding> fitted_findings(const Evidence& evidence, const RankWeights
     constexpr double kMostInteger = 64;
     constexpr double kNear = 1e-4;
     for (const bool inverse : {false, true}) {
-      const double integer = std::round(inverse ? 1 / ratio : ratio);
-      if (!(integer >= 2 && integer <= kMostInteger)) continue;
-      if (std::abs((inverse ? 1 / ratio : ratio) / integer - 1) > kNear) continue;
-      const std::string count = fixed(integer, 0);
+      const double factor = inverse ? 1 / ratio : ratio;
+      const double integer = std::round(factor);
+      if (!(integer >= 2 && integer <= kMostInteger) || std::abs(factor / integer - 1) > kNear) continue;
       // An integer may be chance where no number that was given says so.
-      return {{Pattern::kSmallIntegerRatio, std::min(confidence, Confidence::kMedium), left,
-               (inverse ? "A = B / " : "A = B x ") + count +
-                   ": the world size or the accumulation, if one of them is " + count}};
+      std::string meaning = inverse ? "A = B / " : "A = B x ";
+      meaning += fixed(integer, 0) + ": the world size or the accumulation, if one of them is that";
+      return {{Pattern::kSmallIntegerRatio, std::min(confidence, Confidence::kMedium), left, std::move(meaning)}};
     }
     return {{Pattern::kConstantRatio, confidence, left,
              "A = " + ratio_text(ratio) +

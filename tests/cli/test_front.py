@@ -84,6 +84,9 @@ def test_the_list_of_flags_is_frozen():
         (["generate", "--temperature", "nan"], "--temperature: 'nan'; allowed: a number, at least 0"),
         (["clean"], "--scope generated"),
         (["clean", "--scope", "all"], "--scope 'all'; allowed: only generated"),
+        (["diagnose"], "two files are needed"),
+        (["diagnose", "a", "b", "--samples", "3"], "--samples without --rank-tokens"),
+        (["diagnose", "a", "b", "--rank-tokens", "12,x"], "--rank-tokens: 'x'; allowed: whole numbers"),
         (["train", "--run", ""], "--run: ''"),
     ],
 )

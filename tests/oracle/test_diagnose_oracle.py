@@ -1,6 +1,6 @@
 """diagnose names each mistake of data-parallel training, made here in PyTorch, and names nothing that is not there.
 
-Two ranks with two microbatches each, of 2 + 3 and 6 + 9 sequences. Run as a program, this file is one rank of a real DDP
+Two ranks with three microbatches each, of 2, 3, 1 and 6, 9, 2 sequences. Run as a program, this file is one rank of a real DDP
 run: test_diagnose_oracle.py RANK FOLDER.
 """
 
@@ -16,7 +16,7 @@ import torch
 
 BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
 SOURCE = pathlib.Path(os.environ["SAMEGRAD_SOURCE"])
-WORLD, ACCUMULATION, WIDTH, VOCABULARY = 2, 2, 16, 11
+WORLD, ACCUMULATION, WIDTH, VOCABULARY = 2, 3, 16, 11
 
 snippet = {}
 exec(re.search(r"```python\n(.*?)```", (SOURCE / "docs/diagnose.md").read_text(), re.DOTALL).group(1), snippet)
@@ -49,7 +49,7 @@ def batch(generator, sequences):
     return tokens, tokens.masked_fill(torch.arange(8) >= lengths[:, None], -100)
 
 
-def window(seed=5, sizes=((2, 3), (6, 9))):
+def window(seed=5, sizes=((2, 3, 1), (6, 9, 2))):
     """window[rank][microbatch] -> (tokens, labels)"""
     generator = torch.Generator().manual_seed(seed)
     return [[batch(generator, size) for size in rank] for rank in sizes]
@@ -135,7 +135,7 @@ def rank_options(folder, names=("r0", "r1")):
 
 
 def test_the_window_tells_the_mistakes_apart():
-    ratios = [WORLD, N / TOKENS[0], N / TOKENS[1], (N + SAMPLES) / N]
+    ratios = [WORLD, ACCUMULATION, N / TOKENS[0], N / TOKENS[1], (N + SAMPLES) / N]
     assert all(abs(x / y - 1) > 0.05 for i, x in enumerate(ratios) for y in ratios[:i])
 
 
@@ -147,6 +147,8 @@ def test_the_window_tells_the_mistakes_apart():
         ("local-count", lambda rank, s: WORLD * s / TOKENS[0], "mean"),
         ("local-count", lambda rank, s: s / TOKENS[1], "sum"),
         ("rank-share", lambda rank, s: WORLD * s / N * TOKENS[0] / N, "mean"),
+        ("extra-accumulation-division", lambda rank, s: WORLD * s / N / ACCUMULATION, "mean"),
+        ("missing-accumulation-division", lambda rank, s: WORLD * s / N * ACCUMULATION, "mean"),
         ("count-before-shift", lambda rank, s: WORLD * s / (N + SAMPLES), "mean"),
         ("mean-of-means", lambda rank, s: s / TOKENS[rank], "mean"),
         ("sum-of-means", lambda rank, s: s / TOKENS[rank], "sum"),
@@ -158,11 +160,10 @@ def test_a_mistake_is_named(files, tmp_path, pattern, loss, reduction):
     assert code == 3 and named(result) == [(pattern, "high")]
 
 
-def test_what_W_and_accumulation_both_explain_is_named_by_both(files, tmp_path):
-    path = simulated(tmp_path / "a", lambda model, rank, microbatch: WORLD * loss_sum(model, microbatch) / N / ACCUMULATION)
-    assert named(diagnose(path, files / "one", "--accumulation", "2")[1]) == [("extra-accumulation-division", "high")]
-    assert named(diagnose(path, files / "one", *NUMBERS)[1]) == [("missing-world-size", "high"),
-                                                                ("extra-accumulation-division", "high")]
+def test_what_two_numbers_explain_is_named_by_both_and_without_numbers_it_is_an_integer(files, tmp_path):
+    path = simulated(tmp_path / "a", lambda model, rank, m: WORLD * loss_sum(model, m) / N / ACCUMULATION)
+    equal = diagnose(path, files / "one", "--world-size", "3", "--accumulation", "3")[1]
+    assert named(equal) == [("missing-world-size", "high"), ("extra-accumulation-division", "high")]
     assert named(diagnose(path, files / "one")[1]) == [("small-integer-ratio", "medium")]
 
 
@@ -171,7 +172,7 @@ def test_a_mean_over_microbatches_is_named_by_their_gradients(files, tmp_path):
         return loss_sum(model, microbatch) / count([microbatch]) / ACCUMULATION
 
     path = simulated(tmp_path / "a", loss)
-    assert named(diagnose(path, files / "one", *rank_options(files, ("m0", "m1", "m2", "m3")))[1]) == [
+    assert named(diagnose(path, files / "one", *rank_options(files, [f"m{m}" for m in range(WORLD * ACCUMULATION)]))[1]) == [
         ("mean-of-means", "high")]
     assert named(diagnose(path, files / "one", *NUMBERS, *rank_options(files))[1]) == []
 
@@ -217,6 +218,19 @@ def safetensors_of(path):
     return snippet["safetensors"].torch.load_file(path)
 
 
+def test_files_that_cannot_be_compared_are_bad_input(files, tmp_path):
+    (tmp_path / "damaged").write_bytes((files / "one").read_bytes()[:-1])
+    snippet["safetensors"].torch.save_file({"token.weight": torch.ones(3)}, tmp_path / "other")
+    for arguments, said in [
+        ((tmp_path / "none", files / "one"), "cannot be opened"),
+        ((tmp_path / "damaged", files / "one"), "[diagnose] "),
+        ((files / "one", files / "one", "--rank-gradients", tmp_path / "other"), "gradient of rank 0: "),
+        ((files / "one", files / "one", "--world-size", "3", "--rank-tokens", "12,36"), "the world size is 3"),
+    ]:
+        done = subprocess.run([BIN / "samegrad", "diagnose", *arguments], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and done.stdout == "" and said in done.stderr
+
+
 def test_fifty_pairs_of_random_tensors_have_no_pattern(tmp_path):
     generator = torch.Generator().manual_seed(17)
     for pair in range(50):
@@ -235,7 +249,7 @@ def test_fifty_pairs_of_random_tensors_have_no_pattern(tmp_path):
 def test_fifty_pairs_of_gradients_of_other_batches_have_no_pattern(files, tmp_path):
     cosines = []
     for pair in range(50):
-        sequences = 4 if pair % 2 else 200
+        sequences = 4 if pair % 2 else 800
         paths = []
         for side in (0, 1):
             microbatches = window(1000 + 2 * pair + side, ((sequences,),))[0]
@@ -265,9 +279,10 @@ def ddp_rank(rank, folder):
         model = torch.nn.parallel.DistributedDataParallel(make_model(), gradient_as_bucket_view=True)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         snippet["dump_first_gradient"](model, optimizer, f"{folder}/{name}")
-        first, last = WINDOW[rank]
+        *others, last = WINDOW[rank]
         with model.no_sync():
-            (loss_sum(model, first) * factor).backward()
+            for microbatch in others:
+                (loss_sum(model, microbatch) * factor).backward()
         (loss_sum(model, last) * factor).backward()
         optimizer.step()
         optimizer.step()
