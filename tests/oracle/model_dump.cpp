@@ -57,6 +57,7 @@ void dump(const char* request_path, const char* parameters_path, const char* out
   const SafetensorsFile file(parameters_path);
   const std::vector<ParameterSpec> specs = parameter_specs(config);
   std::vector<at::Tensor> parameters;
+  parameters.reserve(specs.size());
   for (const ParameterSpec& spec : specs) parameters.push_back(parameter(file, spec));
 
   const std::unique_ptr<Model> model = make_model(config, parameters);
@@ -67,6 +68,7 @@ void dump(const char* request_path, const char* parameters_path, const char* out
   const at::Tensor loss_value = loss_sum.detach().view({1});
 
   std::vector<at::Tensor> gradients;
+  gradients.reserve(specs.size());
   for (const at::Tensor& leaf : parameters) gradients.push_back(leaf.grad().contiguous());
   std::vector<TensorView> views{view_of("logits", logits), view_of("loss_sum", loss_value)};
   for (std::size_t i = 0; i < specs.size(); ++i) views.push_back(view_of(specs[i].name, gradients[i]));
