@@ -4,15 +4,10 @@
 #include <utility>
 
 #include "samegrad/base/log.h"
+#include "samegrad/report/json_number.h"
 
 namespace samegrad {
 namespace {
-
-// JSON has no NaN: a number that is not finite is shown as text, never dropped or replaced.
-Json visible_number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "NaN" : (value > 0 ? "Infinity" : "-Infinity");
-}
 
 double tokens_per_second(const UpdateResult& result) {
   return result.seconds > 0.0 ? static_cast<double>(result.loss.count) / result.seconds : 0.0;
@@ -21,9 +16,9 @@ double tokens_per_second(const UpdateResult& result) {
 }  // namespace
 
 Json evaluation_to_json(const Evaluation& evaluation) {
-  return {{"loss", visible_number(evaluation.loss.mean())},
-          {"perplexity", visible_number(std::exp(evaluation.loss.mean()))},
-          {"loss_sum", visible_number(evaluation.loss.sum)},
+  return {{"loss", number_to_json(evaluation.loss.mean())},
+          {"perplexity", number_to_json(std::exp(evaluation.loss.mean()))},
+          {"loss_sum", number_to_json(evaluation.loss.sum)},
           {"supervised_tokens", evaluation.loss.count},
           {"samples", evaluation.samples},
           {"input_tokens", evaluation.input_tokens},
@@ -36,10 +31,10 @@ Json metrics_line(const UpdateResult& result, const std::optional<Evaluation>& v
             {"epoch", result.epoch},
             {"action", result.action == WindowAction::kSkip ? "skip" : "train"},
             {"stepped", result.stepped},
-            {"loss", result.loss.count > 0 ? visible_number(result.loss.mean()) : Json(nullptr)},
-            {"loss_sum", visible_number(result.loss.sum)},
+            {"loss", result.loss.count > 0 ? number_to_json(result.loss.mean()) : Json(nullptr)},
+            {"loss_sum", number_to_json(result.loss.sum)},
             {"supervised_tokens", result.loss.count},
-            {"gradient_norm", visible_number(result.gradient_norm)},
+            {"gradient_norm", number_to_json(result.gradient_norm)},
             {"clip_factor", result.clip_factor},
             {"learning_rate", result.learning_rate},
             {"seconds", result.seconds},
