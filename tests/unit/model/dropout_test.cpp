@@ -1,6 +1,7 @@
 #include "samegrad/model/dropout.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include "samegrad/train/generate.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,7 +71,7 @@ TEST(Generate, DrawsTokensWithTheirProbabilities) {
                                   {.most_tokens = 4000, .temperature = temperature, .seed = 3, .end_token = kEnd});
     ASSERT_EQ(drawn.size(), 4000);
     for (std::int32_t token = 0; token < kVocabulary; ++token) {
-      const double p = probabilities[token].item<double>();
+      const auto p = probabilities[token].item<double>();
       const auto share = static_cast<double>(std::count(drawn.begin(), drawn.end(), token)) / 4000.0;
       EXPECT_NEAR(share, p, 5.0 * std::sqrt(p * (1.0 - p) / 4000.0)) << "token " << token;
     }

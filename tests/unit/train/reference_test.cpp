@@ -56,7 +56,7 @@ TEST_P(ModelAndReference, AgreeInLossCountAndEveryComponentOfTheGradient) {
   const ReferenceResult reference = reference_gradient(c.config, parameters, c.dtype, samples);
   EXPECT_EQ(reference.count, supervised);
   const std::unique_ptr<Model> model = make_model(c.config, parameters);
-  const double loss_sum = model->loss_sum(pack(samples), std::nullopt).item<double>();
+  const auto loss_sum = model->loss_sum(pack(samples), std::nullopt).item<double>();
   EXPECT_NEAR(reference.loss_sum, loss_sum, (c.dtype == at::kFloat ? 1e-6 : 1e-13) * loss_sum);
 
   const std::vector<at::Tensor> gradients =
