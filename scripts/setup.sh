@@ -17,7 +17,7 @@ runtime_wheels="$torch nvidia-cuda-runtime==13.0.* nvidia-cuda-cupti==13.0.*"
 tests_wheels="$torch numpy safetensors pytest"
 case $mode in
   runtime) ;;
-  tests) packages="$packages libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev shellcheck" ;;
+  tests) packages="$packages libgtest-dev libgmock-dev librapidcheck-dev shellcheck" ;;
   *) fail "mode: '$mode'; allowed are runtime and tests: sh scripts/setup.sh runtime" ;;
 esac
 [ "$(uname -s) $(uname -m)" = "Linux x86_64" ] || fail "machine: $(uname -s) $(uname -m); samegrad runs on Linux x86_64"
