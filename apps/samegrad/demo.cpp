@@ -46,6 +46,7 @@ int run_step(const Step& step, const CommandLine& command) {
   if (!command.config.empty()) words.insert(words.end(), {"--config", std::filesystem::absolute(command.config)});
   for (const std::string& set : command.overrides) words.insert(words.end(), {"--set", set});
   std::vector<char*> raw;
+  raw.reserve(words.size() + 1);
   for (std::string& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
   posix_spawn_file_actions_t actions;

@@ -16,7 +16,7 @@ ExerciseSource::ExerciseSource(const SampleSource& source, std::array<std::int64
     }
     samples_[rank] = source.sample(id++);
     samples_[rank].id = static_cast<std::int64_t>(rank);
-    for (std::size_t i = static_cast<std::size_t>(tokens[rank]); i < samples_[rank].targets.size(); ++i) {
+    for (auto i = static_cast<std::size_t>(tokens[rank]); i < samples_[rank].targets.size(); ++i) {
       samples_[rank].targets[i] = kIgnoreTarget;
     }
   }
