@@ -7,6 +7,7 @@
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
+#include "samegrad/base/mapped_file.h"
 #include "samegrad/checkpoint/safetensors.h"
 #include "samegrad/config/load.h"
 #include "samegrad/model/parameter_spec.h"
@@ -16,23 +17,12 @@ namespace {
 
 constexpr std::int64_t kMostIdsInPlanFile = 2'000'000;
 
-// Initial weights depend on model and seed alone; both stand in the file, so that a stale one is noticed.
+// Initial weights depend on model and seed alone; both stand in the file, for whoever reads it.
 std::string weights_key(const RunConfig& config) {
   return Json{{"seed", config.seed}, {"model", config_to_json(config)["model"]}}.dump();
 }
 
-bool initial_weights_are_current(const RunConfig& config, const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) return false;
-  try {
-    const SafetensorsFile weights(file);
-    const auto made_for = weights.metadata().find("made_for");
-    return made_for != weights.metadata().end() && made_for->second == weights_key(config);
-  } catch (const Error&) {  // damaged: it is made again
-    return false;
-  }
-}
-
-void write_initial_weights(const RunConfig& config, const std::filesystem::path& file) {
+std::string initial_weights_bytes(const RunConfig& config) {
   const std::vector<ParameterSpec> specs = parameter_specs(config.model);
   std::vector<std::vector<float>> values;
   std::vector<TensorView> views;
@@ -42,7 +32,11 @@ void write_initial_weights(const RunConfig& config, const std::filesystem::path&
                          values.back());
     views.push_back({specs[i].name, TensorType::kFloat32, specs[i].shape, std::as_bytes(std::span(values.back()))});
   }
-  write_file_atomically(file, safetensors_bytes(views, {{"made_for", weights_key(config)}}));
+  return safetensors_bytes(views, {{"made_for", weights_key(config)}});
+}
+
+bool holds_exactly(const std::filesystem::path& file, const std::string& bytes) {
+  return std::filesystem::exists(file) && MappedFile(file, "prepare").bytes() == bytes;
 }
 
 bool plan_is_current(const UpdatePlan& plan, const std::filesystem::path& file) {
@@ -69,8 +63,8 @@ std::string prepare_run(const RunConfig& config, const RunPaths& paths) {
     write_json_file(paths.plan, plan_to_json(*plan, config, kMostIdsInPlanFile));
     note("plan", paths.plan);
   }
-  if (!initial_weights_are_current(config, paths.init)) {
-    write_initial_weights(config, paths.init);
+  if (const std::string weights = initial_weights_bytes(config); !holds_exactly(paths.init, weights)) {
+    write_file_atomically(paths.init, weights);
     note("initial weights", paths.init);
   }
   return wrote;

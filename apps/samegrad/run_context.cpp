@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <system_error>
 
 #include "samegrad/base/error.h"
@@ -23,6 +24,10 @@ void together(Communicator& comm, std::string_view name, std::int64_t update, st
   } catch (const Error& error) {
     failure = error.what();
     code = static_cast<int>(error.exit_code());
+  } catch (const std::bad_alloc&) {
+    failure = "[" + std::string(name) + "] rank " + std::to_string(comm.rank()) +
+              ": memory is short; choose a smaller model or shorter samples (`samegrad env` tells what is free)";
+    code = static_cast<int>(ExitCode::kRunFailed);
   } catch (const std::exception& error) {
     failure = "[" + std::string(name) + "] rank " + std::to_string(comm.rank()) + ": " + error.what();
     code = static_cast<int>(ExitCode::kRunFailed);
@@ -57,11 +62,13 @@ RunContext open_run_context(const CommandLine& command) {
   RunContext context{.config = load_config(command.config, command.overrides),
                      .paths = RunPaths(command.run),
                      .comm = nullptr,
-                     .run = {}};
+                     .run = {},
+                     .lock = nullptr};
   const WorkerEnvironment environment = read_worker_environment();
   context.comm = communicator_from_environment(environment, context.timeout());
   together(*context.comm, "prepare", 0, context.timeout(), [&] {
     if (!context.leader()) return;
+    if (command.subcommand == "train") context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
     announce_reading(context.config.data);
     const std::string wrote = prepare_run(context.config, context.paths);
     if (!wrote.empty()) log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));

@@ -8,6 +8,7 @@
 
 #include "apps/samegrad/command_line.h"
 #include "apps/samegrad/prepare_run.h"
+#include "samegrad/base/folder_lock.h"
 #include "samegrad/comm/communicator.h"
 #include "samegrad/config/run_config.h"
 #include "samegrad/config/run_paths.h"
@@ -19,6 +20,7 @@ struct RunContext {
   RunPaths paths;
   std::unique_ptr<Communicator> comm;
   OpenedRun run;
+  std::unique_ptr<FolderLock> lock;  ///< of rank 0 while it trains: two trainings in one folder would mix their files
 
   bool leader() const { return comm->rank() == 0; }
   std::chrono::milliseconds timeout() const { return std::chrono::seconds(config.run.timeout_s); }

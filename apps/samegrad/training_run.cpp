@@ -10,6 +10,7 @@
 #include "samegrad/base/atomic_file.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
+#include "samegrad/checkpoint/step_name.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
 #include "samegrad/launch/worker_signals.h"
 #include "samegrad/plan/atom_tree.h"
@@ -23,14 +24,23 @@ std::string kind_of(bool resumed, std::int64_t last_update, std::int64_t total_u
   return last_update < total_updates ? "stopped" : "continuous";
 }
 
+// A word as a shell reads it.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:,+-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 // The options with which another command means the same run.
 std::string same_run(const CommandLine& command) {
   std::string words;
   if (command.nproc > 0) words += " --nproc " + std::to_string(command.nproc);
-  if (command.run != ".") words += " --run " + command.run;
-  if (!command.config.empty()) words += " --config " + command.config;
+  if (command.run != ".") words += " --run " + quoted(command.run);
+  if (!command.config.empty()) words += " --config " + quoted(command.config);
   const std::size_t own = command.overrides.size() - command.shorthands.size();
-  for (std::size_t i = 0; i < own; ++i) words += " --set " + command.overrides[i];
+  for (std::size_t i = 0; i < own; ++i) words += " --set " + quoted(command.overrides[i]);
   return words;
 }
 
@@ -62,7 +72,10 @@ int TrainingRun::run() {
     }
     return 0;
   }
-  if (context_->leader()) show_header();
+  if (context_->leader()) {
+    show_header();
+    if (!command_->dry_run) show_notes();
+  }
   if (command_->dry_run) {
     if (context_->leader()) std::cout << dry_run_text(*context_, first_update_);
     return 0;
@@ -127,11 +140,12 @@ void TrainingRun::save() {
   if (update == saved_update_) return;
   together(*context_->comm, "save", update, context_->timeout(), [&] {
     if (!context_->leader()) return;
+    const bool replaces = std::filesystem::exists(context_->paths.checkpoints / step_folder_name(update));
     CheckpointContent content = training_content(trainer_.state(), context_->config, *context_->run.plan,
                                                  {run_id_, kind_, context_->run.data.lock});
     content.manifest_facts = manifest_facts(*context_->comm);
     const std::filesystem::path path = save_checkpoint(context_->paths.checkpoints, update, content);
-    log_info("saved " + path.string());
+    log_info("saved " + path.string() + (replaces ? ", in place of an older one" : ""));
     prune_checkpoints(context_->paths.checkpoints, run_id_, context_->config.checkpoint.keep);
   });
   saved_update_ = update;
@@ -161,6 +175,20 @@ void TrainingRun::show_header() const {
   header.action = resumed_from_ ? "resume from " + resumed_from_->string() : "train from scratch";
   if (last_update_ < header.total_updates) header.action += ", stop at update " + std::to_string(last_update_);
   if (!command_->quiet) std::cout << header_text(header, TextStyle{.colour = log_uses_colour()}) << std::flush;
+}
+
+void TrainingRun::show_notes() const {
+  for (const IngestReport& report : context_->run.data.reports) {
+    const std::vector<std::string> told = ingest_lines(report);
+    log_info(told.front());
+    for (std::size_t i = 1; i < told.size(); ++i) log_warn(told[i]);
+  }
+  const std::int64_t atoms = context_->config.plan.atoms_per_window();
+  if (context_->comm->size() > atoms) {
+    log_warn(std::to_string(context_->comm->size()) + " processes share " + std::to_string(atoms) +
+             " atoms (plan.virtual_ranks x plan.accumulation): " + std::to_string(context_->comm->size() - atoms) +
+             " will have nothing to compute");
+  }
 }
 
 void TrainingRun::show_summary(const std::string& outcome) {

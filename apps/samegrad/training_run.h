@@ -23,6 +23,7 @@ class TrainingRun {
 
  private:
   void show_header() const;
+  void show_notes() const;
   void dry_run();
   UpdateResult one_update();
   void dump_gradient(std::span<const float> gradient);

@@ -50,6 +50,8 @@ Difference first_difference(const Json& in_checkpoint, const Json& here, const s
     const std::string key = prefix.empty() ? name : prefix + "." + name;
     if (key == "run" || key == "logging" || key == "checkpoint" || key == "evaluation" || key == "plan.stop_at")
       continue;
+    if (key == "objective.empty_window" || key == "optimizer.non_finite")
+      continue;                                                     // what to do about a window to come
     if (key == "data.train" || key == "data.validation") continue;  // the data lock compares contents, not paths
     if (!in_checkpoint.contains(name)) return {key, "nothing", value.dump()};
     if (value.is_object()) {

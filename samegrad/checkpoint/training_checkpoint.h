@@ -35,8 +35,8 @@ void load_parameters(const std::filesystem::path& file, FlatParameters& paramete
 std::vector<TensorView> parameter_views(const FlatLayout& layout, std::span<const float> flat);
 
 /// Throws InputError naming key, the checkpoint's value and this run's for the first thing that a resume may not
-/// change: everything that decides bits. May change: sections run, logging, checkpoint, evaluation, and plan.stop_at.
-/// Local.
+/// change: everything that decides bits. May change: sections run, logging, checkpoint, evaluation,
+/// plan.stop_at, and the policies objective.empty_window and optimizer.non_finite. Local.
 void refuse_other_run(const Checkpoint& checkpoint, const RunConfig& config, const UpdatePlan& plan,
                       const DataLock& data_lock);
 

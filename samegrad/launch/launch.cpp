@@ -94,7 +94,10 @@ class Launch {
       }
       outcomes_.push_back(
           {static_cast<int>(rank), workers_[rank].pid(), *end, ended_by_launcher_[rank], workers_[rank].read_report()});
-      if (has_failed(outcomes_.back(), passed_signal_) && !next_step_) {
+      // A worker that died of the passed signal before it had a handler is no failure, but the others may wait for it
+      // where they cannot see it: before they have joined.
+      const bool others_may_wait = has_failed(outcomes_.back(), passed_signal_) || end->signal != 0;
+      if (others_may_wait && !next_step_) {
         next_step_.emplace(options_.grace);
       }
     }

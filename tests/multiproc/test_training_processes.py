@@ -169,6 +169,55 @@ def test_a_signal_ends_with_a_checkpoint_from_which_the_run_is_exact(tmp_path, u
     assert workers_of(tmp_path) == []
 
 
+def test_a_signal_before_a_rank_has_started_up_ends_all_soon(tmp_path):
+    """A rank that died of the signal before it had a handler left the others waiting for it until run.timeout_s."""
+    started = subprocess.Popen([BIN / "samegrad", "train", "--nproc", "2", "--quiet"], cwd=tmp_path,
+                               stderr=subprocess.PIPE, text=True)
+    late = None
+    while late is None:
+        for child in pathlib.Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split():
+            try:
+                if b"\0RANK=1\0" in pathlib.Path(f"/proc/{child}/environ").read_bytes():
+                    late = int(child)
+                    os.kill(late, signal.SIGSTOP)  # libtorch is not even loaded: that takes 0.2 s
+            except OSError:
+                continue
+    started.send_signal(signal.SIGTERM)
+    os.kill(late, signal.SIGCONT)  # it dies of the signal that waited for it
+    _, errors = started.communicate(timeout=60)
+    assert started.returncode == 143, errors
+    assert workers_of(tmp_path) == []
+
+
+def test_a_second_training_in_the_folder_is_refused(tmp_path):
+    first = subprocess.Popen([BIN / "samegrad", "train", "--nproc", "1", "--set", "plan.updates=100000", "--continuous",
+                              "--quiet"], cwd=tmp_path)
+    metrics = tmp_path / "outputs/metrics.jsonl"
+    while not metrics.exists() or metrics.stat().st_size == 0:
+        assert first.poll() is None
+        time.sleep(0.01)
+    second = train(tmp_path, 2)
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(timeout=60) == 143
+    assert second.returncode == 2 and "another training works in this folder" in second.stderr, second.stderr
+    assert len(second.stderr.strip().splitlines()) == 1
+    trained(tmp_path, 2)
+
+
+def test_changed_initial_weights_are_noticed_and_made_again(tmp_path, uninterrupted):
+    assert samegrad(tmp_path, "prepare").returncode == 0
+    init = tmp_path / "outputs/init.safetensors"
+    right = init.read_bytes()
+    init.write_bytes(right[:-4] + b"\0\0\x40\x3f")
+    trained(tmp_path, 2, "--continuous")
+    assert init.read_bytes() == right and hashes(tmp_path) == uninterrupted
+
+
+def test_a_policy_may_change_at_a_resume(tmp_path):
+    trained(tmp_path, 2)
+    trained(tmp_path, 2, "--resume", "latest", "--set", "objective.empty_window=skip", "--set", "optimizer.non_finite=skip")
+
+
 def test_the_checkpoints_weights_are_the_final_ones(tmp_path):
     trained(tmp_path, 2)
     saved = load_file(tmp_path / "artifacts/checkpoints/step-0004/model.safetensors")

@@ -13,6 +13,7 @@ def test_what_survives_the_cut_is_counted_and_reported_by_line(tmp_path):
     assert "line 1: 1 of 12 supervised tokens survive max-len 64" in run.output
     assert "line 2: 0 of 12 supervised tokens survive max-len 64" in run.output
     run = trained(tmp_path / "run", data, virtual_ranks=2, model__positions=64)
+    assert "line 2: 0 of 12 supervised tokens survive max-len 64" in run.errors, "train itself says so too"
     (line,) = run.metrics()
     assert line["supervised_tokens"] == 1
     assert 0 < line["loss"] < 20 and line["stepped"]
