@@ -1,7 +1,9 @@
 #include "samegrad/checkpoint/training_checkpoint.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "samegrad/base/error.h"
@@ -38,24 +40,34 @@ void read_blocks(const std::filesystem::path& path, const FlatLayout& layout,
   }
 }
 
-// The first leaf in which two configs differ, as {key, value in a, value in b}; empty key: none.
+// What a resume may change: where and how, when it stops, what to do about a window to come. The paths of the data: the
+// data lock compares contents.
+constexpr std::array<std::string_view, 9> kMayChange{"run",
+                                                     "logging",
+                                                     "checkpoint",
+                                                     "evaluation",
+                                                     "plan.stop_at",
+                                                     "objective.empty_window",
+                                                     "optimizer.non_finite",
+                                                     "data.train",
+                                                     "data.validation"};
+
+// The first leaf in which two configs differ; empty key: none.
 struct Difference {
   std::string key;
   std::string in_checkpoint;
   std::string here;
 };
 
+// `prefix` is "" or a section with its dot.
 Difference first_difference(const Json& in_checkpoint, const Json& here, const std::string& prefix) {
   for (const auto& [name, value] : here.items()) {
-    const std::string key = prefix.empty() ? name : prefix + "." + name;
-    if (key == "run" || key == "logging" || key == "checkpoint" || key == "evaluation" || key == "plan.stop_at")
-      continue;
-    if (key == "objective.empty_window" || key == "optimizer.non_finite")
-      continue;                                                     // what to do about a window to come
-    if (key == "data.train" || key == "data.validation") continue;  // the data lock compares contents, not paths
+    std::string key = prefix;
+    key += name;
+    if (std::ranges::find(kMayChange, key) != kMayChange.end()) continue;
     if (!in_checkpoint.contains(name)) return {key, "nothing", value.dump()};
     if (value.is_object()) {
-      Difference inner = first_difference(in_checkpoint[name], value, key);
+      Difference inner = first_difference(in_checkpoint[name], value, key + ".");
       if (!inner.key.empty()) return inner;
     } else if (in_checkpoint[name] != value) {
       return {key, in_checkpoint[name].dump(), value.dump()};

@@ -35,7 +35,6 @@ Window::Window(FlatParameters& parameters, GradientBufferPool& pool, Communicato
       pool_(&pool),
       comm_(&comm),
       update_(request.update),
-      atoms_in_window_(request.atoms_in_window),
       timeout_(request.timeout),
       ranges_(rank_ranges(request.atoms_in_window, comm.size())),
       subtrees_(request.atoms_in_window, pool) {

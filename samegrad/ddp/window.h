@@ -81,7 +81,6 @@ class Window {
   GradientBufferPool* pool_;
   Communicator* comm_;
   std::int64_t update_;
-  std::int64_t atoms_in_window_;
   std::chrono::milliseconds timeout_;
   WindowDecision decision_;
   std::vector<AtomRange> ranges_;

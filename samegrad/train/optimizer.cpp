@@ -1,6 +1,7 @@
 #include "samegrad/train/optimizer.h"
 
 #include <cmath>
+#include <utility>
 
 #include "samegrad/base/error.h"
 
@@ -49,7 +50,7 @@ class Sgd final : public Optimizer {
 
 class AdamW final : public Optimizer {
  public:
-  AdamW(const OptimizerConfig& config, std::int64_t flat_elements) : config_(config) {
+  AdamW(OptimizerConfig config, std::int64_t flat_elements) : config_(std::move(config)) {
     state_.push_back({"exp_avg", AlignedFloats(flat_elements)});
     state_.push_back({"exp_avg_sq", AlignedFloats(flat_elements)});
   }

@@ -1,5 +1,7 @@
 #include "samegrad/train/window_check.h"
 
+#include <ATen/TensorOperators.h>
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
