@@ -13,6 +13,15 @@
 namespace samegrad {
 namespace {
 
+/// Whether this machine has pseudo-terminals: a bare chroot does not.
+bool has_terminals() {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0) return false;
+  const bool usable = ptsname(terminal) != nullptr && access(ptsname(terminal), R_OK | W_OK) == 0;
+  close(terminal);
+  return usable;
+}
+
 /// Standard error goes to a terminal (a pseudo-terminal) or a pipe while this lives.
 class StderrCapture {
  public:
@@ -96,6 +105,7 @@ std::string warning_on_a_terminal() {
 }
 
 TEST_F(Log, ColoursOnATerminalUnlessToldNotTo) {
+  if (!has_terminals()) GTEST_SKIP() << "no pseudo-terminals here: /dev/pts is not mounted";
   const std::string coloured = "\x1b[33mwarning: careful\x1b[0m\r\n";
   EXPECT_EQ(warning_on_a_terminal(), coloured);
   setenv("NO_COLOR", "1", 1);
@@ -105,6 +115,7 @@ TEST_F(Log, ColoursOnATerminalUnlessToldNotTo) {
 }
 
 TEST_F(Log, ALineReplacesTheProgressShownBefore) {
+  if (!has_terminals()) GTEST_SKIP() << "no pseudo-terminals here: /dev/pts is not mounted";
   StderrCapture capture(/*terminal=*/true);
   log_progress("1 of 2");
   log_progress("2 of 2");
