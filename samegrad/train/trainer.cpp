@@ -1,6 +1,7 @@
 #include "samegrad/train/trainer.h"
 
 #include <cmath>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -49,6 +50,9 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
   } catch (const Error& error) {
     request.failure = error.what();
     request.failure_exit_code = static_cast<int>(error.exit_code());
+  } catch (const std::exception& error) {
+    request.failure = "[train] rank " + std::to_string(comm_->rank()) + ", update " + std::to_string(result.update) +
+                      ": " + error.what();
   }
   fault_point("agreement", comm_->rank(), result.update);
   Window window(state_.parameters, pool_, *comm_, request);

@@ -169,20 +169,37 @@ def test_a_signal_ends_with_a_checkpoint_from_which_the_run_is_exact(tmp_path, u
     assert workers_of(tmp_path) == []
 
 
-def test_a_signal_before_a_rank_has_started_up_ends_all_soon(tmp_path):
-    """A rank that died of the signal before it had a handler left the others waiting for it until run.timeout_s."""
-    started = subprocess.Popen([BIN / "samegrad", "train", "--nproc", "2", "--quiet"], cwd=tmp_path,
-                               stderr=subprocess.PIPE, text=True)
-    late = None
-    while late is None:
-        for child in pathlib.Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split():
+def signal_mask(pid, name):
+    """SigCgt (signals with a handler) or ShdPnd (signals that wait) of a process, as a set."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    bits = int(status.split(f"\n{name}:\t")[1].split("\n")[0], 16)
+    return {number for number in range(1, 65) if bits >> (number - 1) & 1}
+
+
+def worker_of_rank(launcher, rank):
+    """The pid of a rank's worker as soon as it is there."""
+    while True:
+        for child in pathlib.Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split():
             try:
-                if b"\0RANK=1\0" in pathlib.Path(f"/proc/{child}/environ").read_bytes():
-                    late = int(child)
-                    os.kill(late, signal.SIGSTOP)  # libtorch is not even loaded: that takes 0.2 s
+                if f"\0RANK={rank}\0".encode() in pathlib.Path(f"/proc/{child}/environ").read_bytes():
+                    return int(child)
             except OSError:
                 continue
+
+
+def test_a_rank_that_dies_of_a_signal_before_it_joins_leaves_nobody_waiting(tmp_path):
+    """The others, which have a handler, would wait for it until run.timeout_s."""
+    started = subprocess.Popen([BIN / "samegrad", "train", "--nproc", "2", "--quiet"], cwd=tmp_path,
+                               stderr=subprocess.PIPE, text=True)
+    late = worker_of_rank(started.pid, 1)
+    os.kill(late, signal.SIGSTOP)  # libtorch is not even loaded: that takes 0.2 s
+    assert signal.SIGTERM not in signal_mask(late, "SigCgt")
+    other = worker_of_rank(started.pid, 0)
+    while signal.SIGTERM not in signal_mask(other, "SigCgt"):
+        time.sleep(0.01)
     started.send_signal(signal.SIGTERM)
+    while signal.SIGTERM not in signal_mask(late, "ShdPnd"):
+        time.sleep(0.01)
     os.kill(late, signal.SIGCONT)  # it dies of the signal that waited for it
     _, errors = started.communicate(timeout=60)
     assert started.returncode == 143, errors
