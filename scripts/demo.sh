@@ -24,6 +24,7 @@ done
 mkdir -p "$run" || fail "--run: cannot make the folder '$run'"
 run=$(cd "$run" && pwd)
 
+one_at_a_time "$root/scripts/demo.sh"
 sh "$root/scripts/setup.sh" runtime
 build=$root/build/release
 if [ -x "$build/bin/samegrad" ] && [ ! -w "$build" ]; then
@@ -33,5 +34,6 @@ else
   [ -e "$build/build.ninja" ] || step "configure (preset release)" cmake --preset release
   build_step "build" ninja -C "$build" -j "$(compile_jobs)"
 fi
+exec 9<&-  # building is over: the next may start
 cd "$run"
 exec "$build/bin/samegrad" demo --run "$run"

@@ -21,6 +21,7 @@ case $mode in
   *) fail "mode: '$mode'; allowed are runtime and tests: sh scripts/setup.sh runtime" ;;
 esac
 [ "$(uname -s) $(uname -m)" = "Linux x86_64" ] || fail "machine: $(uname -s) $(uname -m); samegrad runs on Linux x86_64"
+one_at_a_time "$root/scripts/setup.sh"
 
 missing_packages() {
   # shellcheck disable=SC2086 # a list of words

@@ -9,6 +9,16 @@ fail() {
   exit 2
 }
 
+# one_at_a_time SCRIPT: a second run of the script in this folder waits until the first has ended. Two that install or
+# build in one place break each other.
+one_at_a_time() {
+  exec 9<"$1"
+  flock -n 9 || {
+    say "another $(basename "$1") works in this folder: waiting for it ..."
+    flock 9
+  }
+}
+
 # step WHAT COMMAND...: says what runs, runs it without its output, says how long it took. Where it fails: the end of
 # its output, and exit 1.
 step() {

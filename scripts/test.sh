@@ -6,6 +6,7 @@ stage="test"
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/scripts/steps.sh"
 [ $# -eq 0 ] || fail "argument: '$1'; none is allowed (one test: ctest --test-dir build/dev -R NAME)"
+one_at_a_time "$root/scripts/test.sh"
 
 sh "$root/scripts/setup.sh" tests
 cd "$root"

@@ -98,6 +98,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
+    if (app.get_subcommands().empty() && !app.remaining().empty()) {
+      refuse_without_command(app.remaining());
+    }
     line.help = app.help();  // of the subcommand, if one was named
     return line;
   } catch (const CLI::ParseError& error) {

@@ -65,6 +65,7 @@ def test_the_list_of_flags_is_frozen():
     "arguments, said",
     [
         (["trian"], "unknown command 'trian', did you mean 'train'?"),
+        (["trian", "--help"], "unknown command 'trian', did you mean 'train'?"),
         (["checkpoint"], "unknown command 'checkpoint', did you mean 'checkpoints'?"),
         (["launchpad"], "unknown command 'launchpad'; "),
         (["train", "--nprocs", "2"], "train: unknown option '--nprocs', did you mean '--nproc'?"),

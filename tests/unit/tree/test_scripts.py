@@ -1,5 +1,6 @@
 """Every shell script of the tree is POSIX sh without findings."""
 
+import fcntl
 import os
 import pathlib
 import shutil
@@ -41,3 +42,14 @@ def test_shellcheck_rejects_a_script_that_is_not_posix(tmp_path):
     script = tmp_path / "bad.sh"
     script.write_text("#!/bin/sh\n[[ -n $1 ]] && echo $1\n")
     assert shellcheck(script).returncode != 0
+
+
+def test_a_second_setup_waits_for_the_first():
+    """Two pips in one .venv break each other."""
+    with open(SOURCE / "scripts/setup.sh") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        second = subprocess.Popen(["sh", "scripts/setup.sh", "tests"], cwd=SOURCE, stdout=subprocess.PIPE, text=True)
+        assert "waiting for it" in second.stdout.readline()
+        assert second.poll() is None
+    said, _ = second.communicate(timeout=60)
+    assert second.returncode == 0 and "all that 'tests' needs is there" in said, said
