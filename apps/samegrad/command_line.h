@@ -18,12 +18,13 @@ struct CommandLine {
   bool json = false;
   bool quiet = false;
 
-  std::int64_t nproc = 0;      ///< train, evaluate, exercise: processes to start; 0: not given
-  bool continuous = false;     ///< train: also in `overrides`
-  std::string resume;          ///< train: path, "latest" or "auto"; empty: a new run
-  bool dry_run = false;        ///< train, clean
-  bool trace_ids = false;      ///< train
-  std::string dump_gradients;  ///< train: folder; empty: no
+  std::int64_t nproc = 0;             ///< train, evaluate, exercise: processes to start; 0: not given
+  bool continuous = false;            ///< train: also in `overrides`
+  std::string resume;                 ///< train: path, "latest" or "auto"; empty: a new run
+  bool allow_other_dispatch = false;  ///< train: a resume where bits may differ
+  bool dry_run = false;               ///< train, clean
+  bool trace_ids = false;             ///< train
+  std::string dump_gradients;         ///< train: folder; empty: no
 
   std::vector<std::string> diagnose_files;  ///< diagnose: the suspect and the reference
   std::int64_t world_size = 0;              ///< diagnose; 0: not given; so are the next

@@ -47,6 +47,8 @@ void add_train_options(CLI::App& command, CommandLine& line) {
   command.add_flag("--continuous", line.continuous, "Trains to the last update without a stop (plan.stop_at=0)");
   command.add_option("--resume", line.resume, "Goes on from a checkpoint; auto: from the latest, or starts")
       ->type_name("PATH|latest|auto");
+  command.add_flag("--allow-other-dispatch", line.allow_other_dispatch,
+                   "Resumes also under another processor, libtorch or run.isa; bits may differ from there on");
   command.add_flag("--dry-run", line.dry_run, "Shows what would happen, and ends");
   command
       .add_option_function<std::string>(

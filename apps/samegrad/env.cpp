@@ -162,7 +162,10 @@ Findings look_around(const CommandLine& command, const RunConfig& config) {
 }
 
 std::vector<std::string> dual_arguments(const CommandLine& command) {
-  std::vector<std::string> arguments{"env", "--dual", "--quiet"};
+  std::vector<std::string> arguments{"env", "--dual"};
+  if (command.json || command.quiet) {
+    arguments.emplace_back("--quiet");
+  }
   if (!command.config.empty()) {
     arguments.insert(arguments.end(), {"--config", command.config});
   }

@@ -1,10 +1,15 @@
-// `samegrad env --dual` inside a worker: meet the other one and exchange a tensor.
+// `samegrad env --dual` inside a worker: meet the other one, exchange a tensor, and show the dispatch of both.
 #include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/samegrad/commands.h"
 #include "samegrad/comm/dual_exchange.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/config/load.h"
+#include "samegrad/report/facts_list.h"
+#include "samegrad/train/effective_dispatch.h"
 
 namespace samegrad {
 
@@ -14,10 +19,15 @@ int run_env_dual(const CommandLine& command) {
       communicator_from_environment(read_worker_environment(), std::chrono::seconds(config.run.timeout_s));
   const DualExchange exchanged =
       dual_exchange_check(*comm, {"dual exchange", 0, std::chrono::seconds(config.run.timeout_s)});
-  if (comm->rank() == 0 && !command.json && !command.quiet) {
+  const Dispatch dispatch = effective_dispatch();
+  refuse_unequal_dispatch(*comm, dispatch, std::chrono::seconds(config.run.timeout_s));
+  if (comm->rank() == 0 && !command.quiet) {
     std::cout << exchanged.pids.size() << " workers met over " << comm->backend() << " and exchanged a tensor of "
               << exchanged.elements << " elements (processes " << exchanged.pids.front() << ", "
-              << exchanged.pids.back() << ")\n";
+              << exchanged.pids.back() << ")\nIn effect in both, and deciding bits:\n";
+    std::vector<std::pair<std::string, std::string>> facts;
+    for (const DispatchFact& fact : kDispatchFacts) facts.emplace_back(fact.name, dispatch.at(fact.name));
+    std::cout << facts_list(facts, {});
   }
   return 0;
 }

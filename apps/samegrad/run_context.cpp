@@ -12,6 +12,7 @@
 #include "samegrad/comm/environment.h"
 #include "samegrad/config/load.h"
 #include "samegrad/report/number_text.h"
+#include "samegrad/train/effective_dispatch.h"
 
 namespace samegrad {
 
@@ -62,10 +63,12 @@ RunContext open_run_context(const CommandLine& command) {
   RunContext context{.config = load_config(command.config, command.overrides),
                      .paths = RunPaths(command.run),
                      .comm = nullptr,
+                     .dispatch = effective_dispatch(),
                      .run = {},
                      .lock = nullptr};
   const WorkerEnvironment environment = read_worker_environment();
   context.comm = communicator_from_environment(environment, context.timeout());
+  refuse_unequal_dispatch(*context.comm, context.dispatch, context.timeout());
   together(*context.comm, "prepare", 0, context.timeout(), [&] {
     if (!context.leader()) return;
     if (command.subcommand == "train") context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");

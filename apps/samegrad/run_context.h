@@ -10,6 +10,7 @@
 #include "apps/samegrad/prepare_run.h"
 #include "samegrad/base/folder_lock.h"
 #include "samegrad/comm/communicator.h"
+#include "samegrad/comm/dispatch.h"
 #include "samegrad/config/run_config.h"
 #include "samegrad/config/run_paths.h"
 
@@ -19,6 +20,7 @@ struct RunContext {
   RunConfig config;
   RunPaths paths;
   std::unique_ptr<Communicator> comm;
+  Dispatch dispatch;  ///< the same on every rank
   OpenedRun run;
   std::unique_ptr<FolderLock> lock;  ///< of rank 0 while it trains: two trainings in one folder would mix their files
 
@@ -26,9 +28,9 @@ struct RunContext {
   std::chrono::milliseconds timeout() const { return std::chrono::seconds(config.run.timeout_s); }
 };
 
-/// Joins the other ranks, lets rank 0 prepare what is missing, opens it on every rank, and runs `body`. Where preparing
-/// or opening fails, every rank throws the same error; where `body` throws on one rank, the others' waits end with its
-/// line. Collective.
+/// Joins the other ranks, refuses those under another dispatch, lets rank 0 prepare what is missing, opens it on every
+/// rank, and runs `body`. Where preparing or opening fails, every rank throws the same error; where `body` throws on
+/// one rank, the others' waits end with its line. Collective.
 int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body);
 
 /// Runs `action` and agrees on its failure: where it throws on any rank, every rank throws the same error. Collective.

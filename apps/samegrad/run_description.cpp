@@ -1,7 +1,6 @@
 #include "apps/samegrad/run_description.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
 #include "apps/samegrad/library_versions.h"
@@ -40,6 +39,12 @@ std::string data_text(const RunContext& context) {
   return source + ", " + grouped(context.run.data.train->size()) + " samples";
 }
 
+std::string kernels_text(const Dispatch& dispatch) {
+  return "ATen " + dispatch.at("aten_capability") + ", MKL " + dispatch.at("mkl_branch") + " (" +
+         dispatch.at("mkl_cbwr") + "), oneDNN " + dispatch.at("onednn_max_isa") + ", libtorch " +
+         dispatch.at("libtorch");
+}
+
 RankWindow rank_window(const RunContext& context, const PlanWindow& window, AtomRange range) {
   RankWindow result{.atoms = range.size()};
   for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
@@ -50,11 +55,6 @@ RankWindow rank_window(const RunContext& context, const PlanWindow& window, Atom
     }
   }
   return result;
-}
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
 }
 
 }  // namespace
@@ -77,6 +77,7 @@ RunHeader run_header(const RunContext& context, std::int64_t first_update) {
           .world_size = context.comm->size(),
           .transport = std::string(context.comm->backend()),
           .device = "cpu",
+          .kernels = kernels_text(context.dispatch),
           .places = {{"metrics", context.paths.metrics.string()}, {"checkpoints", context.paths.checkpoints.string()}}};
 }
 
@@ -113,17 +114,13 @@ std::string trace_ids_text(const PlanWindow& window, int world_size) {
   return text;
 }
 
-Json manifest_facts(const Communicator& comm) {
+Json manifest_facts(const RunContext& context) {
   Json libraries = Json::object();
   for (const auto& [name, version] : library_versions()) libraries[name] = version;
-  return {{"world_size", comm.size()},
-          {"backend", comm.backend()},
+  return {{"world_size", context.comm->size()},
+          {"backend", context.comm->backend()},
           {"libraries", libraries},
-          {"dispatch",
-           {{"MKL_CBWR", environment("MKL_CBWR")},
-            {"ATEN_CPU_CAPABILITY", environment("ATEN_CPU_CAPABILITY")},
-            {"ONEDNN_MAX_CPU_ISA", environment("ONEDNN_MAX_CPU_ISA")},
-            {"OMP_NUM_THREADS", environment("OMP_NUM_THREADS")}}}};
+          {"dispatch", dispatch_to_json(context.dispatch)}};
 }
 
 }  // namespace samegrad

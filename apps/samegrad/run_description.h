@@ -20,6 +20,6 @@ std::string dry_run_text(const RunContext& context, std::int64_t first_update);
 std::string trace_ids_text(const PlanWindow& window, int world_size);
 
 /// World size, transport, library versions and CPU dispatch, for manifest.json. Local.
-Json manifest_facts(const Communicator& comm);
+Json manifest_facts(const RunContext& context);
 
 }  // namespace samegrad

@@ -7,6 +7,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
 #include "samegrad/base/log.h"
+#include "samegrad/checkpoint/saved_dispatch.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
 
 namespace samegrad {
@@ -44,7 +45,7 @@ std::filesystem::path choose_checkpoint(const RunPaths& paths, const std::string
 
 }  // namespace
 
-StartPoint choose_start(RunContext& context, const std::string& resume) {
+StartPoint choose_start(RunContext& context, const std::string& resume, bool allow_other_dispatch) {
   std::string chosen;
   std::string run_id;
   together(*context.comm, "resume", 0, context.timeout(), [&] {
@@ -64,6 +65,8 @@ StartPoint choose_start(RunContext& context, const std::string& resume) {
     }
     const Checkpoint checkpoint = verify_checkpoint(chosen);
     refuse_other_run(checkpoint, context.config, *context.run.plan, context.run.data.lock);
+    const std::string warning = check_saved_dispatch(checkpoint, context.dispatch, allow_other_dispatch);
+    if (context.leader() && !warning.empty()) log_warn(warning);
     restore_training(checkpoint, start.state);
     start.run_id = checkpoint.state.at("run_id").get<std::string>();
     start.resumed_from = chosen;

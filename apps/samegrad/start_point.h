@@ -19,7 +19,8 @@ struct StartPoint {
 
 /// `resume`: empty (a new run from outputs/init.safetensors), a checkpoint's path, "latest" (the newest complete one of
 /// the current run; it is an error if there is none) or "auto" (latest, else a new run). Rank 0 chooses and verifies;
-/// all ranks take the same. Damaged newer checkpoints that are passed over are named. Collective.
-StartPoint choose_start(RunContext& context, const std::string& resume);
+/// all ranks take the same, and refuse one that was made under another dispatch unless `allow_other_dispatch`. Damaged
+/// newer checkpoints that are passed over are named. Collective.
+StartPoint choose_start(RunContext& context, const std::string& resume, bool allow_other_dispatch);
 
 }  // namespace samegrad

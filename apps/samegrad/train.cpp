@@ -8,7 +8,7 @@ namespace samegrad {
 int run_train(const CommandLine& command) {
   install_stop_signals();
   return in_run_context(command, [&](RunContext& context) {
-    return TrainingRun(context, command, choose_start(context, command.resume)).run();
+    return TrainingRun(context, command, choose_start(context, command.resume, command.allow_other_dispatch)).run();
   });
 }
 

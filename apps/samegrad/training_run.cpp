@@ -12,6 +12,7 @@
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/step_name.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
+#include "samegrad/config/load.h"
 #include "samegrad/launch/worker_signals.h"
 #include "samegrad/plan/atom_tree.h"
 #include "samegrad/train/window_batches.h"
@@ -82,7 +83,10 @@ int TrainingRun::run() {
   }
   together(*context_->comm, "train", 0, context_->timeout(), [&] {
     if (!context_->leader()) return;
-    write_json_file(context_->paths.current_run, {{"run_id", run_id_}, {"kind", kind_}});
+    write_json_file(context_->paths.current_run, {{"run_id", run_id_},
+                                                  {"kind", kind_},
+                                                  {"config", config_to_json(context_->config)},
+                                                  {"dispatch", dispatch_to_json(context_->dispatch)}});
     log_.emplace(MetricsLog(context_->paths.metrics, run_id_, kind_, first_update_ - 1), first_update_, last_update_,
                  context_->config.logging.every);
   });
@@ -143,7 +147,7 @@ void TrainingRun::save() {
     const bool replaces = std::filesystem::exists(context_->paths.checkpoints / step_folder_name(update));
     CheckpointContent content = training_content(trainer_.state(), context_->config, *context_->run.plan,
                                                  {run_id_, kind_, context_->run.data.lock});
-    content.manifest_facts = manifest_facts(*context_->comm);
+    content.manifest_facts = manifest_facts(*context_);
     const std::filesystem::path path = save_checkpoint(context_->paths.checkpoints, update, content);
     log_info("saved " + path.string() + (replaces ? ", in place of an older one" : ""));
     prune_checkpoints(context_->paths.checkpoints, run_id_, context_->config.checkpoint.keep);

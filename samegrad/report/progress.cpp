@@ -48,7 +48,8 @@ std::string header_text(const RunHeader& header, const TextStyle& style) {
                              "; the first one has " + plural(header.first_window_tokens, "supervised token")},
               {"optimizer", header.optimizer},
               {"processes", std::to_string(header.world_size) + " (" + header.transport + "), " + header.device +
-                                ", one thread each"}};
+                                ", one thread each"},
+              {"kernels", header.kernels}};
   facts.insert(facts.end(), header.places.begin(), header.places.end());
   return toned("samegrad train, run " + header.run_id, Tone::kStrong, style) + "\n" + facts_list(facts, style);
 }

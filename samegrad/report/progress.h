@@ -29,6 +29,7 @@ struct RunHeader {
   std::int64_t world_size = 1;
   std::string transport{};  ///< e.g. "shm", "single"
   std::string device = "cpu";
+  std::string kernels{};  ///< e.g. "ATen AVX512, MKL AVX2 (AUTO)"
   std::vector<std::pair<std::string, std::string>>
       places{};  ///< what -> path, e.g. "metrics" -> "outputs/metrics.jsonl"
 };
