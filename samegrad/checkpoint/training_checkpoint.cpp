@@ -83,17 +83,26 @@ const Json& member(const Checkpoint& checkpoint, const Json& object, const char*
   return object[name];
 }
 
-}  // namespace
-
-std::vector<TensorView> parameter_views(const FlatLayout& layout, std::span<const float> flat) {
+template <typename Element>
+std::vector<TensorView> views_of(const FlatLayout& layout, std::span<const Element> flat, TensorType type) {
   std::vector<TensorView> views;
   views.reserve(layout.places().size());
   for (const ParameterPlace& place : layout.places()) {
-    views.push_back({place.name, TensorType::kFloat32, place.shape,
+    views.push_back({place.name, type, place.shape,
                      std::as_bytes(flat.subspan(static_cast<std::size_t>(place.offset),
                                                 static_cast<std::size_t>(place.elements)))});
   }
   return views;
+}
+
+}  // namespace
+
+std::vector<TensorView> parameter_views(const FlatLayout& layout, std::span<const float> flat) {
+  return views_of(layout, flat, TensorType::kFloat32);
+}
+
+std::vector<TensorView> parameter_views(const FlatLayout& layout, std::span<const double> flat) {
+  return views_of(layout, flat, TensorType::kFloat64);
 }
 
 CheckpointContent training_content(const TrainState& state, const RunConfig& config, const UpdatePlan& plan,
@@ -127,7 +136,7 @@ CheckpointContent training_content(const TrainState& state, const RunConfig& con
 }
 
 void load_parameters(const std::filesystem::path& file, FlatParameters& parameters) {
-  AlignedFloats values(parameters.layout().flat_elements());
+  AlignedBlock values(ElementType::kFloat32, parameters.layout().flat_elements());
   const std::pair<std::string, std::span<float>> block{"", values.span()};
   read_blocks(file, parameters.layout(), std::span(&block, 1));
   std::ranges::copy(values.span(), parameters.values().begin());
@@ -136,10 +145,10 @@ void load_parameters(const std::filesystem::path& file, FlatParameters& paramete
 void restore_training(const Checkpoint& checkpoint, TrainState& state) {
   const FlatLayout& layout = state.parameters.layout();
   const std::filesystem::path optimizer_file = checkpoint.path / "optimizer.safetensors";
-  std::vector<AlignedFloats> values;
+  std::vector<AlignedBlock> values;
   std::vector<std::pair<std::string, std::span<float>>> blocks;
   for (const Optimizer::StateBlock& block : state.optimizer->state()) {
-    values.emplace_back(layout.flat_elements());
+    values.emplace_back(ElementType::kFloat32, layout.flat_elements());
     blocks.emplace_back("." + block.name, values.back().span());
   }
   read_blocks(optimizer_file, layout, blocks);

@@ -33,6 +33,7 @@ void load_parameters(const std::filesystem::path& file, FlatParameters& paramete
 
 /// Views of the parameters, or of any flat block of the same layout, for a safetensors file. Local.
 std::vector<TensorView> parameter_views(const FlatLayout& layout, std::span<const float> flat);
+std::vector<TensorView> parameter_views(const FlatLayout& layout, std::span<const double> flat);
 
 /// Throws InputError naming key, the checkpoint's value and this run's for the first thing that a resume may not
 /// change: everything that decides bits. May change: sections run, logging, checkpoint, evaluation,

@@ -9,14 +9,14 @@
 namespace samegrad {
 namespace {
 
-/// Shards begin at multiples of a cache line.
-constexpr std::int64_t kBlockFloats = 16;
+/// Shards begin at multiples of a cache line of the narrowest type.
+constexpr std::int64_t kBlockElements = 16;
 /// About the bytes of a temporary buffer: the gradient is exchanged in pieces of the shards that fit. Pieces that stay
 /// in a core's cache took a third of the time of pieces of 1 MiB (2 ranks, the lesson's gradient).
 constexpr std::int64_t kBufferBytes = std::int64_t{1} << 18;
 
 std::int64_t round_up_to_blocks(std::int64_t elements) {
-  return (elements + kBlockFloats - 1) / kBlockFloats * kBlockFloats;
+  return (elements + kBlockElements - 1) / kBlockElements * kBlockElements;
 }
 
 /// How the exchange is cut: a function of sizes that all ranks know.
@@ -48,7 +48,7 @@ SubtreesByRank subtrees_by_rank(std::span<const AtomRange> ranges) {
   return subtrees;
 }
 
-ExchangeLayout make_layout(std::int64_t elements, const SubtreesByRank& subtrees) {
+ExchangeLayout make_layout(std::int64_t elements, std::size_t element_size, const SubtreesByRank& subtrees) {
   ExchangeLayout layout;
   layout.ranks = static_cast<std::int64_t>(subtrees.size());
   layout.elements = elements;
@@ -56,35 +56,38 @@ ExchangeLayout make_layout(std::int64_t elements, const SubtreesByRank& subtrees
   for (const std::vector<AtomRange>& of_rank : subtrees) {
     layout.subtrees = std::max(layout.subtrees, static_cast<std::int64_t>(of_rank.size()));
   }
-  const std::int64_t floats_per_element = layout.ranks * layout.subtrees;
-  const std::int64_t fitting = kBufferBytes / static_cast<std::int64_t>(sizeof(float)) / floats_per_element;
-  layout.piece = std::min(layout.shard, std::max(kBlockFloats, fitting / kBlockFloats * kBlockFloats));
+  const std::int64_t copies = layout.ranks * layout.subtrees;
+  const std::int64_t fitting = kBufferBytes / static_cast<std::int64_t>(element_size) / copies;
+  layout.piece = std::min(layout.shard, std::max(kBlockElements, fitting / kBlockElements * kBlockElements));
   return layout;
 }
 
 /// A piece of a subtree's sum, in the receive buffer; overwritten on the way up the tree.
+template <typename Element>
 struct Leaf {
   AtomRange atoms;
-  float* values;
+  Element* values;
 };
 
 /// Finishes T(begin, end) from `leaves`, of which `next` is the leftmost not yet used. Returns where the sum is.
-float* finish_tree(std::span<const Leaf> leaves, std::size_t& next, AtomRange node, std::int64_t count) {
+template <typename Element>
+Element* finish_tree(std::span<const Leaf<Element>> leaves, std::size_t& next, AtomRange node, std::int64_t count) {
   SAMEGRAD_CHECK_OP(next, <, leaves.size());
   if (leaves[next].atoms == node) {
     return leaves[next++].values;
   }
   SAMEGRAD_CHECK_OP(node.size(), >=, 2);
   const std::int64_t middle = node.begin + tree_split(node.size());
-  float* const left = finish_tree(leaves, next, {node.begin, middle}, count);
-  const float* const right = finish_tree(leaves, next, {middle, node.end}, count);
+  Element* const left = finish_tree(leaves, next, {node.begin, middle}, count);
+  const Element* const right = finish_tree(leaves, next, {middle, node.end}, count);
   for (std::int64_t k = 0; k < count; ++k) {
     left[k] += right[k];
   }
   return left;
 }
 
-void check_subtrees(std::span<const SubtreeGradient> mine, const std::vector<AtomRange>& expected) {
+template <typename Element>
+void check_subtrees(std::span<const SubtreeGradient<Element>> mine, const std::vector<AtomRange>& expected) {
   SAMEGRAD_CHECK_OP(mine.size(), ==, expected.size());
   for (std::size_t i = 0; i < mine.size(); ++i) {
     SAMEGRAD_CHECK_OP(mine[i].atoms.begin, ==, expected[i].begin);
@@ -93,6 +96,7 @@ void check_subtrees(std::span<const SubtreeGradient> mine, const std::vector<Ato
 }
 
 /// The buffers of an exchange, and its steps for the `count` elements at offset `begin` of every shard.
+template <typename Element>
 class PieceExchange {
  public:
   PieceExchange(const ExchangeLayout& layout, const SubtreesByRank& subtrees)
@@ -103,10 +107,10 @@ class PieceExchange {
         gathered_(static_cast<std::size_t>(layout.ranks * layout.piece)) {}
 
   /// Afterwards this rank holds all ranks' subtrees for its own shard.
-  void distribute(Communicator& comm, std::span<const SubtreeGradient> mine, std::int64_t begin, std::int64_t count,
-                  const CallLabel& label) {
-    const auto floats = static_cast<std::size_t>(layout_.ranks * layout_.subtrees * count);
-    std::fill_n(send_.begin(), floats, 0.0F);  // absent subtrees are +0, and are added as +0
+  void distribute(Communicator& comm, std::span<const SubtreeGradient<Element>> mine, std::int64_t begin,
+                  std::int64_t count, const CallLabel& label) {
+    const auto elements = static_cast<std::size_t>(layout_.ranks * layout_.subtrees * count);
+    std::fill_n(send_.begin(), elements, Element{0});  // absent subtrees are +0, and are added as +0
     for (std::int64_t owner = 0; owner < layout_.ranks; ++owner) {
       const std::int64_t existing = layout_.existing(owner, begin, count);
       for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -116,13 +120,13 @@ class PieceExchange {
         }
       }
     }
-    comm.all_to_all(std::as_bytes(std::span(send_).first(floats)),
-                    std::as_writable_bytes(std::span(received_).first(floats)), label);
+    comm.all_to_all(std::as_bytes(std::span(send_).first(elements)),
+                    std::as_writable_bytes(std::span(received_).first(elements)), label);
   }
 
   /// T(0, A) of this rank's shard: [count], in the receive buffer.
-  std::span<float> sum(std::int64_t count) {
-    std::vector<Leaf> leaves;
+  std::span<Element> sum(std::int64_t count) {
+    std::vector<Leaf<Element>> leaves;
     for (std::size_t rank = 0; rank < subtrees_.size(); ++rank) {
       for (std::size_t i = 0; i < subtrees_[rank].size(); ++i) {
         const std::int64_t slot = static_cast<std::int64_t>(rank) * layout_.subtrees + static_cast<std::int64_t>(i);
@@ -130,13 +134,13 @@ class PieceExchange {
       }
     }
     std::size_t next = 0;
-    float* const values = finish_tree(leaves, next, {0, leaves.back().atoms.end}, count);
+    Element* const values = finish_tree<Element>(leaves, next, {0, leaves.back().atoms.end}, count);
     SAMEGRAD_CHECK_OP(next, ==, leaves.size());
     return {values, static_cast<std::size_t>(count)};
   }
 
   /// Every rank's piece of its shard goes to its place in `result`.
-  void gather(Communicator& comm, std::span<const float> mine, std::int64_t begin, std::span<float> result,
+  void gather(Communicator& comm, std::span<const Element> mine, std::int64_t begin, std::span<Element> result,
               const CallLabel& label) {
     const auto count = static_cast<std::int64_t>(mine.size());
     comm.all_gather(std::as_bytes(mine),
@@ -152,33 +156,46 @@ class PieceExchange {
  private:
   const ExchangeLayout& layout_;
   const SubtreesByRank& subtrees_;
-  std::vector<float> send_;  // order: (owner of the shard, subtree, element)
-  std::vector<float> received_;
-  std::vector<float> gathered_;
+  std::vector<Element> send_;  // order: (owner of the shard, subtree, element)
+  std::vector<Element> received_;
+  std::vector<Element> gathered_;
 };
 
-}  // namespace
-
-ExchangeVolume reduce_canonically(Communicator& comm, std::span<const AtomRange> ranges,
-                                  std::span<const SubtreeGradient> mine, std::span<float> result, double divisor,
-                                  const CallLabel& label) {
+template <typename Element>
+ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
+                      std::span<const SubtreeGradient<Element>> mine, std::span<Element> result, double divisor,
+                      const CallLabel& label) {
   SAMEGRAD_CHECK_OP(static_cast<int>(ranges.size()), ==, comm.size());
   const SubtreesByRank subtrees = subtrees_by_rank(ranges);
-  check_subtrees(mine, subtrees[static_cast<std::size_t>(comm.rank())]);
-  const ExchangeLayout layout = make_layout(static_cast<std::int64_t>(result.size()), subtrees);
-  PieceExchange exchange(layout, subtrees);
+  check_subtrees<Element>(mine, subtrees[static_cast<std::size_t>(comm.rank())]);
+  const ExchangeLayout layout = make_layout(static_cast<std::int64_t>(result.size()), sizeof(Element), subtrees);
+  PieceExchange<Element> exchange(layout, subtrees);
   ExchangeVolume volume;
   for (std::int64_t begin = 0; begin < layout.shard; begin += layout.piece) {
     const std::int64_t count = std::min(layout.piece, layout.shard - begin);
     exchange.distribute(comm, mine, begin, count, label);
-    const std::span<float> sum = exchange.sum(count);
+    const std::span<Element> sum = exchange.sum(count);
     divide_gradient(sum.data(), count, divisor);
     exchange.gather(comm, sum, begin, result, label);
-    const std::int64_t with_each_peer = static_cast<std::int64_t>(sizeof(float)) * count * (layout.subtrees + 1);
+    const std::int64_t with_each_peer = static_cast<std::int64_t>(sizeof(Element)) * count * (layout.subtrees + 1);
     volume.bytes_sent += (layout.ranks - 1) * with_each_peer;
     volume.bytes_received += (layout.ranks - 1) * with_each_peer;
   }
   return volume;
+}
+
+}  // namespace
+
+ExchangeVolume reduce_canonically(Communicator& comm, std::span<const AtomRange> ranges,
+                                  std::span<const SubtreeGradient<float>> mine, std::span<float> result, double divisor,
+                                  const CallLabel& label) {
+  return reduce(comm, ranges, mine, result, divisor, label);
+}
+
+ExchangeVolume reduce_canonically(Communicator& comm, std::span<const AtomRange> ranges,
+                                  std::span<const SubtreeGradient<double>> mine, std::span<double> result,
+                                  double divisor, const CallLabel& label) {
+  return reduce(comm, ranges, mine, result, divisor, label);
 }
 
 }  // namespace samegrad

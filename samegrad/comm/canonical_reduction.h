@@ -10,10 +10,11 @@
 
 namespace samegrad {
 
-/// A rank's partial sum over the atoms of one maximal subtree.
+/// A rank's partial sum over the atoms of one maximal subtree. Element: float or double.
+template <typename Element>
 struct SubtreeGradient {
   AtomRange atoms;
-  const float* values = nullptr;  ///< [elements]; nullptr: the subtree is +0 (no atom in it had supervised units)
+  const Element* values = nullptr;  ///< [elements]; nullptr: the subtree is +0 (no atom in it had supervised units)
 };
 
 /// Bytes that one rank sent and received, for tests and reports.
@@ -27,9 +28,12 @@ struct ExchangeVolume {
 /// shards are gathered into `result` [elements] on every rank. `ranges` is rank_ranges(atoms, comm.size()). Every rank
 /// sends as many subtrees as the rank with the most, m, has: (m + 1) / 2 of the bytes of a ring all-reduce. A subtree
 /// of +0 is added like any other, for x + 0 turns -0 into +0. Which of two NaNs that meet survives is not promised.
-/// Temporary memory: under 1 MiB. Collective.
+/// Sums are made in the elements' own type, the division in double. Temporary memory: under 1 MiB. Collective.
 ExchangeVolume reduce_canonically(Communicator& comm, std::span<const AtomRange> ranges,
-                                  std::span<const SubtreeGradient> mine, std::span<float> result, double divisor,
+                                  std::span<const SubtreeGradient<float>> mine, std::span<float> result, double divisor,
                                   const CallLabel& label);
+ExchangeVolume reduce_canonically(Communicator& comm, std::span<const AtomRange> ranges,
+                                  std::span<const SubtreeGradient<double>> mine, std::span<double> result,
+                                  double divisor, const CallLabel& label);
 
 }  // namespace samegrad

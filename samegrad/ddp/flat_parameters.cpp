@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 namespace samegrad {
 namespace {
 
 constexpr std::int64_t kAlignmentBytes = 64;
+// 64 bytes of the narrowest type.
 constexpr std::int64_t kAlignmentElements = kAlignmentBytes / static_cast<std::int64_t>(sizeof(float));
 
 std::int64_t rounded_up(std::int64_t elements) {
@@ -18,7 +20,7 @@ std::int64_t rounded_up(std::int64_t elements) {
 
 }  // namespace
 
-FlatLayout::FlatLayout(const std::vector<NamedShape>& shapes) {
+FlatLayout::FlatLayout(const std::vector<NamedShape>& shapes, ElementType type) : type_(type) {
   places_.reserve(shapes.size());
   for (const NamedShape& shape : shapes) {
     std::int64_t elements = 1;
@@ -29,26 +31,29 @@ FlatLayout::FlatLayout(const std::vector<NamedShape>& shapes) {
   }
 }
 
-AlignedFloats::AlignedFloats(std::int64_t elements) : elements_(elements) {
-  const auto bytes = static_cast<std::size_t>(std::max(rounded_up(elements), kAlignmentElements)) * sizeof(float);
-  data_.reset(static_cast<float*>(std::aligned_alloc(kAlignmentBytes, bytes)));
+AlignedBlock::AlignedBlock(ElementType type, std::int64_t elements) : type_(type), elements_(elements) {
+  const auto bytes = static_cast<std::size_t>(std::max(rounded_up(elements), kAlignmentElements) * element_bytes(type));
+  data_.reset(std::aligned_alloc(kAlignmentBytes, bytes));
   if (!data_) throw std::bad_alloc();
-  std::fill_n(data_.get(), bytes / sizeof(float), 0.0F);
+  std::memset(data_.get(), 0, bytes);
 }
 
-void AlignedFloats::Free::operator()(float* pointer) const { std::free(pointer); }
+void AlignedBlock::Free::operator()(void* pointer) const { std::free(pointer); }
 
-std::vector<at::Tensor> tensors_over(const FlatLayout& layout, AlignedFloats& block) {
+std::vector<at::Tensor> tensors_over(const FlatLayout& layout, AlignedBlock& block) {
+  const auto options =
+      at::TensorOptions().dtype(block.type() == ElementType::kFloat64 ? at::ScalarType::Double : at::ScalarType::Float);
   std::vector<at::Tensor> tensors;
   tensors.reserve(layout.places().size());
   for (const ParameterPlace& place : layout.places()) {
-    tensors.push_back(at::from_blob(block.data() + place.offset, place.shape, at::TensorOptions().dtype(at::kFloat)));
+    tensors.push_back(
+        at::from_blob(block.bytes().data() + place.offset * element_bytes(block.type()), place.shape, options));
   }
   return tensors;
 }
 
-FlatParameters::FlatParameters(const std::vector<NamedShape>& shapes)
-    : layout_(shapes), values_(layout_.flat_elements()), tensors_(tensors_over(layout_, values_)) {
+FlatParameters::FlatParameters(const std::vector<NamedShape>& shapes, ElementType type)
+    : layout_(shapes, type), values_(type, layout_.flat_elements()), tensors_(tensors_over(layout_, values_)) {
   for (at::Tensor& tensor : tensors_) tensor.requires_grad_(true);
 }
 

@@ -11,13 +11,19 @@ bool is_tree_node(std::int64_t atoms, AtomRange range) {
   return nodes.size() == 1 && nodes.front() == range;
 }
 
-void add_into(std::span<float> left, std::span<const float> right) {
-  for (std::size_t i = 0; i < left.size(); ++i) left[i] = left[i] + right[i];
+void add_into(AlignedBlock& left, const AlignedBlock& right) {
+  with_element_type(left.type(), [&](auto zero) {
+    const auto sum = left.span<decltype(zero)>();
+    const auto other = right.span<decltype(zero)>();
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = sum[i] + other[i];
+  });
 }
 
 // An absent sum is a block of +0 that takes part in the addition: x + 0 turns -0 into +0, wherever it is computed.
-void add_zero_into(std::span<float> sum) {
-  for (float& value : sum) value = value + 0.0F;
+void add_zero_into(AlignedBlock& sum) {
+  with_element_type(sum.type(), [&](auto zero) {
+    for (auto& value : sum.span<decltype(zero)>()) value = value + zero;
+  });
 }
 
 }  // namespace
@@ -29,7 +35,7 @@ std::unique_ptr<GradientBuffer> GradientBufferPool::take_zeroed() {
   }
   std::unique_ptr<GradientBuffer> buffer = std::move(free_.back());
   free_.pop_back();
-  std::ranges::fill(buffer->values.span(), 0.0F);
+  std::ranges::fill(buffer->values.bytes(), std::byte{0});  // +0
   return buffer;
 }
 
@@ -54,11 +60,11 @@ void SubtreeStack::merge_last_two() {
   Node& left = nodes_.back();
   left.atoms.end = right.atoms.end;
   if (left.sum && right.sum) {
-    add_into(left.sum->values.span(), right.sum->values.span());
+    add_into(left.sum->values, right.sum->values);
     pool_->give_back(std::move(right.sum));
   } else if (left.sum || right.sum) {
     if (!left.sum) left.sum = std::move(right.sum);
-    add_zero_into(left.sum->values.span());
+    add_zero_into(left.sum->values);
   }
 }
 

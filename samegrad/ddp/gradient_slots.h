@@ -17,9 +17,9 @@ namespace samegrad {
 /// A flat gradient and the tensors over it that autograd writes into.
 struct GradientBuffer {
   explicit GradientBuffer(const FlatLayout& layout)
-      : values(layout.flat_elements()), tensors(tensors_over(layout, values)) {}
+      : values(layout.type(), layout.flat_elements()), tensors(tensors_over(layout, values)) {}
 
-  AlignedFloats values;
+  AlignedBlock values;
   std::vector<at::Tensor> tensors;
 };
 

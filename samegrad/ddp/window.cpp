@@ -110,14 +110,17 @@ LossSum Window::reduce() {
 
   const Clock::time_point exchange_start = Clock::now();
   const LossSum loss{tree_sum(gather_loss_sums()), decision_.global_units};
-  std::vector<SubtreeGradient> mine;
-  for (const SubtreeStack::Node& node : subtrees_.nodes()) {
-    mine.push_back({node.atoms, node.sum ? node.sum->values.data() : nullptr});
-  }
   gradient_ = pool_->take_zeroed();
-  volume_ = reduce_canonically(*comm_, ranges_, mine, gradient_->values.span(),
-                               gradient_divisor(GradientReduction::kWindow, static_cast<double>(loss.count)),
-                               label("gradient"));
+  with_element_type(gradient_->values.type(), [&](auto zero) {
+    using Element = decltype(zero);
+    std::vector<SubtreeGradient<Element>> mine;
+    for (const SubtreeStack::Node& node : subtrees_.nodes()) {
+      mine.push_back({node.atoms, node.sum ? node.sum->values.template span<Element>().data() : nullptr});
+    }
+    volume_ = reduce_canonically(*comm_, ranges_, mine, gradient_->values.template span<Element>(),
+                                 gradient_divisor(GradientReduction::kWindow, static_cast<double>(loss.count)),
+                                 label("gradient"));
+  });
   const std::vector<at::Tensor>& tensors = parameters_->tensors();
   for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].mutable_grad() = gradient_->tensors[i];
   seconds_.exchange += seconds_since(exchange_start);

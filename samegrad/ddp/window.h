@@ -66,8 +66,11 @@ class Window {
   /// every number of ranks. Returns S and N. Throws the same error on every rank where any rank failed. Collective.
   LossSum reduce();
 
-  /// The flat gradient after reduce(). Local.
-  std::span<float> gradient() { return gradient_->values.span(); }
+  /// The flat gradient after reduce(). Requires the parameters' own type. Local.
+  template <typename Element = float>
+  std::span<Element> gradient() {
+    return gradient_->values.span<Element>();
+  }
   /// S_a of this rank's atoms, in order. Local.
   const std::vector<double>& local_loss_sums() const { return local_loss_sums_; }
   const WindowSeconds& seconds() const { return seconds_; }

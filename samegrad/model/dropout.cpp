@@ -9,13 +9,16 @@
 namespace samegrad {
 namespace {
 
-/// The mask's values: 0 or 1 / (1 - probability). Four neighbours share a Philox block.
+/// The mask's values: 0 or 1 / (1 - probability). Four neighbours share a Philox block. Which are 0 does not depend on
+/// Element.
+template <typename Element>
 at::Tensor dropout_mask(const at::Tensor& like, double probability, const DropoutKey& key, DropoutOperation operation,
                         std::int64_t first_element) {
-  at::Tensor mask = at::empty(like.sizes(), like.options().dtype(at::kFloat).requires_grad(false));
-  auto* values = mask.mutable_data_ptr<float>();
+  at::Tensor mask =
+      at::empty(like.sizes(), like.options().dtype(c10::CppTypeToScalarType<Element>::value).requires_grad(false));
+  auto* values = mask.template mutable_data_ptr<Element>();
   const auto threshold = static_cast<float>(probability);
-  const auto kept = static_cast<float>(1.0 / (1.0 - probability));
+  const auto kept = static_cast<Element>(1.0 / (1.0 - probability));
   const PhiloxKey philox = philox_key(key.seed, PhiloxStream::kDropout);
   PhiloxCounter block{};
   std::int64_t block_index = -1;
@@ -27,9 +30,9 @@ at::Tensor dropout_mask(const at::Tensor& like, double probability, const Dropou
                           static_cast<std::uint32_t>(key.atom), static_cast<std::uint32_t>(key.update)},
                          philox);
     }
-    values[i] = philox_unit_float(block[static_cast<std::size_t>(element % 4)]) < threshold ? 0.0F : kept;
+    values[i] = philox_unit_float(block[static_cast<std::size_t>(element % 4)]) < threshold ? Element{0} : kept;
   }
-  return mask.to(like.scalar_type());
+  return mask;
 }
 
 }  // namespace
@@ -42,7 +45,8 @@ Dropout::Dropout(double probability, const std::optional<DropoutKey>& key)
 
 at::Tensor Dropout::operator()(const at::Tensor& x, DropoutOperation operation, std::int64_t first_element) const {
   if (!active()) return x;
-  return x * dropout_mask(x, probability_, *key_, operation, first_element);
+  return x * (x.scalar_type() == at::kDouble ? dropout_mask<double>(x, probability_, *key_, operation, first_element)
+                                             : dropout_mask<float>(x, probability_, *key_, operation, first_element));
 }
 
 }  // namespace samegrad

@@ -18,7 +18,8 @@ double number_from(const Json& scalars, const char* name) {
 class Sgd final : public Optimizer {
  public:
   Sgd(const OptimizerConfig& config, std::int64_t flat_elements) : config_(config) {
-    if (config.momentum != 0.0) state_.push_back({"momentum_buffer", AlignedFloats(flat_elements)});
+    if (config.momentum != 0.0)
+      state_.push_back({"momentum_buffer", AlignedBlock(ElementType::kFloat32, flat_elements)});
   }
 
   void step(std::span<float> values, std::span<const float> gradient, double learning_rate) override {
@@ -51,8 +52,8 @@ class Sgd final : public Optimizer {
 class AdamW final : public Optimizer {
  public:
   AdamW(OptimizerConfig config, std::int64_t flat_elements) : config_(std::move(config)) {
-    state_.push_back({"exp_avg", AlignedFloats(flat_elements)});
-    state_.push_back({"exp_avg_sq", AlignedFloats(flat_elements)});
+    state_.push_back({"exp_avg", AlignedBlock(ElementType::kFloat32, flat_elements)});
+    state_.push_back({"exp_avg_sq", AlignedBlock(ElementType::kFloat32, flat_elements)});
   }
 
   void step(std::span<float> values, std::span<const float> gradient, double learning_rate) override {

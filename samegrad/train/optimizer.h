@@ -18,7 +18,7 @@ class Optimizer {
   /// A state value per parameter element, e.g. momentum.
   struct StateBlock {
     std::string name;
-    AlignedFloats values;
+    AlignedBlock values;
   };
 
   virtual ~Optimizer() = default;

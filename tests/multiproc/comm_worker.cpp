@@ -161,7 +161,7 @@ void reduction(Communicator& comm, const Arguments& arguments) {
     return left;
   };
   std::vector<std::vector<float>> sums;
-  std::vector<SubtreeGradient> mine;
+  std::vector<SubtreeGradient<float>> mine;
   const AtomRange range = ranges[static_cast<std::size_t>(comm.rank())];
   for (const AtomRange& node : range.size() > 0 ? maximal_subtrees(kAtoms, range) : std::vector<AtomRange>{}) {
     sums.push_back(sum(node));

@@ -107,7 +107,7 @@ Outcome reduce_on_threads(const Case& trial, std::size_t slot_bytes = 65'536) {
       [&](Communicator& comm) {
         const auto rank = static_cast<std::size_t>(comm.rank());
         std::vector<Gradient> sums;
-        std::vector<SubtreeGradient> mine;
+        std::vector<SubtreeGradient<float>> mine;
         if (ranges[rank].size() > 0) {
           for (const AtomRange& node : maximal_subtrees(static_cast<std::int64_t>(trial.atoms.size()), ranges[rank])) {
             const auto begin = static_cast<std::size_t>(node.begin);
@@ -211,7 +211,7 @@ TEST(CanonicalReduction, MovesTheBytesOfARingAllReduceWhenEveryRankHoldsOneSubtr
 TEST(CanonicalReduction, RefusesSubtreesThatAreNotThisRanks) {
   const auto errors = run_ranks(1, [](Communicator& comm) {
     Gradient values(1);
-    const std::vector<SubtreeGradient> wrong{{{0, 1}, values.data()}};
+    const std::vector<SubtreeGradient<float>> wrong{{{0, 1}, values.data()}};
     reduce_canonically(comm, std::vector<AtomRange>{{0, 2}}, wrong, values, 1.0, {"gradient", 1});
   });
   EXPECT_NE(errors[0].find("[invariant]"), std::string::npos) << errors[0];

@@ -46,10 +46,12 @@ TEST(Dropout, PartsTakeTheMaskOfTheWhole) {
   EXPECT_TRUE(dropout(at::ones({66}), kOperation, /*first_element=*/37).equal(whole.narrow(0, 37, 66)));
 }
 
-TEST(Dropout, MaskIsTheSameInBothPrecisions) {
-  const Dropout dropout(0.5, DropoutKey{.seed = 9});
+TEST(Dropout, DropsTheSameElementsInBothPrecisionsAndScalesInTheOwnOne) {
+  const Dropout dropout(0.3, DropoutKey{.seed = 9});
   const at::Tensor single = dropout(at::ones({64}), kOperation);
-  EXPECT_TRUE(dropout(at::ones({64}, at::kDouble), kOperation).equal(single.to(at::kDouble)));
+  const at::Tensor twice = dropout(at::ones({64}, at::kDouble), kOperation);
+  EXPECT_TRUE((twice == 0).equal(single == 0));
+  EXPECT_TRUE(((twice == 0) | (twice == 1.0 / 0.7)).all().item<bool>());
 }
 
 TEST(Dropout, IsTheIdentityWithoutAKeyOrWithProbabilityZero) {

@@ -115,7 +115,7 @@ TEST_P(BothModels, DropoutThatDropsNothingGivesTheLogitsWithoutDropout) {
   const std::vector<at::Tensor> parameters = random_parameters(config, at::kDouble);
   const PackedBatch batch = pack(random_samples(config, {12, 1, 5}));
   const at::Tensor without = make_model(config, parameters)->logits(batch, std::nullopt);
-  config.dropout = 1e-12;
+  config.dropout = 1e-15;
   const at::Tensor with = make_model(config, parameters)->logits(batch, DropoutKey{.seed = 1});
   EXPECT_TRUE(with.allclose(without, 0.0, 1e-12));
 }
