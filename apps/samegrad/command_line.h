@@ -33,6 +33,10 @@ struct CommandLine {
   std::vector<std::int64_t> rank_tokens;    ///< diagnose: by rank; empty: not given
   std::vector<std::string> rank_gradients;  ///< diagnose: files, by rank
 
+  std::vector<std::string> bisect_runs;      ///< bisect: two folders
+  std::vector<std::string> bisect_kinds{2};  ///< bisect: of each; "": of the last line
+  bool replay = true;                        ///< bisect
+
   bool dual = false;              ///< env
   std::string scope;              ///< clean
   std::string checkpoint;         ///< checkpoints, generate: path; empty: all, or the latest

@@ -98,6 +98,28 @@ void add_diagnose_options(CLI::App& command, CommandLine& line) {
       ->type_name("FILE,FILE,...");
 }
 
+void add_bisect_options(CLI::App& command, CommandLine& line) {
+  command.add_option("RUNS", line.bisect_runs, "Folders of two runs, A and B; twice the same with --kind")
+      ->type_name("RUN_A RUN_B")
+      ->expected(2);
+  const auto take_kinds = [&line](const std::string& text) {
+    const std::vector<std::string> kinds = split(text);
+    for (const std::string& kind : kinds) {
+      if (kind != "stopped" && kind != "continuous" && kind != "resumed") {
+        refuse_usage("--kind: '" + kind + "'; allowed: stopped, continuous, resumed, or two of them with a comma");
+      }
+    }
+    if (kinds.size() > 2) refuse_usage("--kind: '" + text + "'; there are two runs: at most two kinds");
+    line.bisect_kinds = {kinds.front(), kinds.back()};
+  };
+  command
+      .add_option_function<std::string>("--kind", take_kinds,
+                                        "The last run of this kind in each folder, or of these; default: the last run")
+      ->type_name("KIND[,KIND]");
+  command.add_flag_callback(
+      "--no-replay", [&line] { line.replay = false; }, "Only compares what the runs recorded");
+}
+
 }  // namespace
 
 void refuse_usage(const std::string& message) { throw InputError("usage", message); }
@@ -108,6 +130,8 @@ void add_own_options(CLI::App& command, CommandLine& line) {
     add_train_options(command, line);
   } else if (name == "evaluate" || name == "exercise") {
     add_processes_option(command, line);
+  } else if (name == "bisect") {
+    add_bisect_options(command, line);
   } else if (name == "diagnose") {
     add_diagnose_options(command, line);
   } else if (name == "env") {
@@ -144,6 +168,9 @@ void check_own_options(const CLI::App& command, CommandLine& line) {
   if (line.subcommand == "clean" && line.scope != "generated") {
     refuse_usage(line.scope.empty() ? "clean: say what: --scope generated [--dry-run]"
                                     : "clean: --scope '" + line.scope + "'; allowed: only generated");
+  }
+  if (line.subcommand == "bisect" && line.bisect_runs.size() != 2) {
+    refuse_usage("bisect: two folders are needed: samegrad bisect RUN_A RUN_B");
   }
   if (line.subcommand == "diagnose") {
     if (line.diagnose_files.size() != 2) {

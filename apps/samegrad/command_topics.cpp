@@ -96,6 +96,19 @@ std::vector<CommandTopic> make_topics() {
        .reads = "outputs/metrics.jsonl, outputs/plan.json, outputs/report.json",
        .writes = "outputs/figures/",
        .examples = {"samegrad plot"}},
+      {.name = "bisect",
+       .summary = "Where two runs first differ, and in what",
+       .detail = "Compares two runs update by update by what they recorded. Where they differ, one process computes "
+                 "each again\n"
+                 "from its nearest checkpoint, and the first difference is named: samples, counts, the gradient of "
+                 "which atom\n"
+                 "and tensor, optimizer state or options; or a record that this program does not get from the run's "
+                 "own state.\n"
+                 "For runs under another run.isa give it: --set run.isa=avx2. Exit code 0: they agree; 3: they differ.",
+       .reads = "outputs/ and artifacts/checkpoints/ of both folders",
+       .writes = "nothing",
+       .examples = {"samegrad bisect runs/monday runs/tuesday", "samegrad bisect . . --kind continuous,resumed --json"},
+       .prints_results = true},
       {.name = "diagnose",
        .summary = "Names the mistake that makes one gradient out of another",
        .detail =

@@ -22,6 +22,7 @@ int run_prepare(const CommandLine& command);
 int run_version(const CommandLine& command);
 
 // Run by the worker.
+int run_bisect(const CommandLine& command);
 int run_env_dual(const CommandLine& command);
 int run_evaluate(const CommandLine& command);
 int run_exercise(const CommandLine& command);

@@ -105,17 +105,23 @@ std::vector<TensorView> parameter_views(const FlatLayout& layout, std::span<cons
   return views_of(layout, flat, TensorType::kFloat64);
 }
 
+std::vector<TensorView> optimizer_views(const TrainState& state) {
+  std::vector<TensorView> views;
+  for (const Optimizer::StateBlock& block : state.optimizer->state()) {
+    for (TensorView view : parameter_views(state.parameters.layout(), block.values.span())) {
+      view.name += "." + block.name;
+      views.push_back(std::move(view));
+    }
+  }
+  return views;
+}
+
 CheckpointContent training_content(const TrainState& state, const RunConfig& config, const UpdatePlan& plan,
                                    const RunIdentity& identity) {
   const FlatLayout& layout = state.parameters.layout();
   CheckpointContent content;
   content.model = parameter_views(layout, state.parameters.values());
-  for (const Optimizer::StateBlock& block : state.optimizer->state()) {
-    for (TensorView view : parameter_views(layout, block.values.span())) {
-      view.name += "." + block.name;
-      content.optimizer.push_back(std::move(view));
-    }
-  }
+  content.optimizer = optimizer_views(state);
   const Json resolved = config_to_json(config);
   content.optimizer_options = {{"options", resolved["optimizer"]}, {"scalars", state.optimizer->scalars()}};
   content.state = {{"format", 1},

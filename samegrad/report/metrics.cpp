@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -122,11 +121,16 @@ void MetricsLog::append(const Json& fields) {
   }
 }
 
-std::vector<Json> read_metrics(const std::filesystem::path& path) {
+void for_each_metrics_line(const std::filesystem::path& path,
+                           const std::function<void(const Json&, std::int64_t)>& take) {
   const MappedFile file(path, kStage);
-  std::vector<Json> lines;
   for_each_line(file.bytes(),
-                [&](std::string_view line, std::int64_t number) { lines.push_back(parse_line(line, path, number)); });
+                [&](std::string_view line, std::int64_t number) { take(parse_line(line, path, number), number); });
+}
+
+std::vector<Json> read_metrics(const std::filesystem::path& path) {
+  std::vector<Json> lines;
+  for_each_metrics_line(path, [&](const Json& line, std::int64_t) { lines.push_back(line); });
   return lines;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,12 @@ class MetricsLog {
   int descriptor_ = -1;
 };
 
-/// All lines of all runs, in file order; a last line that a crash cut short is left out. Throws InputError:
-/// `file:line: reason` for one that is not a JSON object. Local.
+/// Calls `take(line, number)` for each line of all runs, in file order, numbers from 1; none is kept. A last line that
+/// a crash cut short is left out. Throws InputError: `file:line: reason` for one that is not a JSON object. Local.
+void for_each_metrics_line(const std::filesystem::path& path,
+                           const std::function<void(const Json&, std::int64_t)>& take);
+
+/// All lines of all runs, as for_each_metrics_line. Local.
 std::vector<Json> read_metrics(const std::filesystem::path& path);
 
 }  // namespace samegrad
