@@ -55,6 +55,22 @@ std::string sha256_file_hex(const std::filesystem::path& path, std::string_view 
   return sha256_hex(MappedFile(path, stage).bytes());
 }
 
+struct Xxh3::State {
+  XXH3_state_t value;
+};
+
+Xxh3::Xxh3() : state_(std::make_unique<State>()) { XXH3_128bits_reset(&state_->value); }
+
+Xxh3::~Xxh3() = default;
+
+void Xxh3::update(std::string_view bytes) { XXH3_128bits_update(&state_->value, bytes.data(), bytes.size()); }
+
+std::string Xxh3::hex() const {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state_->value));
+  return to_hex(canonical.digest, sizeof canonical.digest);
+}
+
 std::string xxh3_128_hex(std::string_view bytes) {
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));

@@ -34,6 +34,23 @@ std::string sha256_hex(std::string_view bytes);
 /// SHA-256 of a whole file, mapped read-only. Throws InputError (stage `stage`) naming the file.
 std::string sha256_file_hex(const std::filesystem::path& path, std::string_view stage);
 
+/// XXH3-128 (seed 0) over pieces, in the order given.
+class Xxh3 {
+ public:
+  Xxh3();
+  ~Xxh3();
+  Xxh3(const Xxh3&) = delete;
+  Xxh3& operator=(const Xxh3&) = delete;
+
+  void update(std::string_view bytes);
+  /// 32 lower-case hexadecimal digits of the canonical (big-endian) form, of all pieces so far.
+  std::string hex() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 /// XXH3-128 of `bytes` (seed 0), as 32 lower-case hexadecimal digits of the canonical (big-endian) form.
 std::string xxh3_128_hex(std::string_view bytes);
 

@@ -16,12 +16,26 @@ namespace {
 constexpr std::size_t kBlockElements = 4096;
 constexpr std::size_t kLanes = 8;
 
-std::vector<float> without_gaps(const FlatLayout& layout, std::span<const float> flat) {
-  std::vector<float> elements(static_cast<std::size_t>(layout.parameter_elements()));
-  auto out = elements.begin();
-  for (const ParameterPlace& place : layout.places())
-    out = std::copy_n(flat.begin() + place.offset, place.elements, out);
-  return elements;
+/// The elements without gaps, in blocks of kBlockElements; the last may be shorter. The block may be changed.
+template <typename Visit>
+void for_each_block(const FlatLayout& layout, std::span<const float> flat, const Visit& visit) {
+  std::array<float, kBlockElements> block;
+  std::size_t filled = 0;
+  for (const ParameterPlace& place : layout.places()) {
+    std::span<const float> rest =
+        flat.subspan(static_cast<std::size_t>(place.offset), static_cast<std::size_t>(place.elements));
+    while (!rest.empty()) {
+      const std::size_t count = std::min(rest.size(), kBlockElements - filled);
+      std::copy_n(rest.begin(), count, block.begin() + static_cast<std::ptrdiff_t>(filled));
+      rest = rest.subspan(count);
+      filled += count;
+      if (filled == kBlockElements) {
+        visit(std::span(block));
+        filled = 0;
+      }
+    }
+  }
+  if (filled > 0) visit(std::span(block).first(filled));
 }
 
 // Element i goes to lane i mod 8, the lanes are added by T: a fixed order that a compiler can vectorise.
@@ -41,21 +55,18 @@ double block_square_sum(std::span<const float> block) {
 }  // namespace
 
 double euclidean_norm(const FlatLayout& layout, std::span<const float> flat) {
-  const std::vector<float> elements = without_gaps(layout, flat);
-  std::vector<double> blocks;
-  for (std::size_t begin = 0; begin < elements.size(); begin += kBlockElements) {
-    blocks.push_back(
-        block_square_sum(std::span(elements).subspan(begin, std::min(kBlockElements, elements.size() - begin))));
-  }
-  return std::sqrt(tree_sum(blocks));
+  std::vector<double> sums;
+  for_each_block(layout, flat, [&](std::span<const float> block) { sums.push_back(block_square_sum(block)); });
+  return std::sqrt(tree_sum(sums));
 }
 
 std::string elements_hash(const FlatLayout& layout, std::span<const float> flat) {
-  std::vector<float> elements = without_gaps(layout, flat);
-  for (float& value : elements) {
-    if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
-  }
-  return xxh3_128_hex({reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(float)});
+  Xxh3 hash;
+  for_each_block(layout, flat, [&](std::span<float> block) {
+    for (float& value : block) value = std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value;
+    hash.update({reinterpret_cast<const char*>(block.data()), block.size_bytes()});
+  });
+  return hash.hex();
 }
 
 double clip_by_norm(std::span<float> flat, double norm, double max_norm) {

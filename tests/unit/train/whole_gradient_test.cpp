@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "samegrad/base/digest.h"
+
 namespace samegrad {
 namespace {
 
@@ -41,6 +43,23 @@ TEST(WholeGradient, HashSeesOneBitOfAnyElementAndNothingOfTheGaps) {
   float& last = flat[static_cast<std::size_t>(layout.places()[1].offset + 9999)];
   last = std::bit_cast<float>(std::bit_cast<std::uint32_t>(last) ^ 1U);
   EXPECT_NE(elements_hash(layout, flat), hash);
+}
+
+// The hash is that of the elements one after the other, however they are cut into blocks.
+TEST(WholeGradient, HashIsThatOfAllElementsInOnePiece) {
+  for (const std::int64_t elements : {1, 4093, 4094, 4096, 8192, 20'000}) {
+    const FlatLayout layout({{"a", {3}}, {"b", {elements}}});
+    std::vector<float> flat(static_cast<std::size_t>(layout.flat_elements()), -1.0F);
+    std::vector<float> joined;
+    for (const ParameterPlace& place : layout.places()) {
+      for (std::int64_t i = 0; i < place.elements; ++i) {
+        joined.push_back(std::sin(static_cast<float>(place.offset + i)));
+        flat[static_cast<std::size_t>(place.offset + i)] = joined.back();
+      }
+    }
+    EXPECT_EQ(elements_hash(layout, flat),
+              xxh3_128_hex({reinterpret_cast<const char*>(joined.data()), joined.size() * sizeof(float)}));
+  }
 }
 
 TEST(WholeGradient, HashTakesEveryNanForTheSameOne) {
