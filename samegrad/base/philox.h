@@ -28,7 +28,13 @@ inline PhiloxCounter philox4x32(PhiloxCounter counter, PhiloxKey key) {
 }
 
 /// The key of one stream of a run. Streams never overlap: a stream number is used for one purpose only.
-enum class PhiloxStream : std::uint32_t { kLessonData = 1, kInitialWeights = 2, kDropout = 3, kGenerate = 4 };
+enum class PhiloxStream : std::uint32_t {
+  kLessonData = 1,
+  kInitialWeights = 2,
+  kDropout = 3,
+  kGenerate = 4,
+  kAtomGenerator = 5
+};
 
 inline PhiloxKey philox_key(std::uint64_t seed, PhiloxStream stream) {
   return {static_cast<std::uint32_t>(seed) ^ (static_cast<std::uint32_t>(stream) * 0x85EBCA6BU),

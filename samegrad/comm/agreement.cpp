@@ -52,6 +52,10 @@ std::string difference_of(std::span<const AgreementRecord> records) {
       return differ("the atoms of a window", std::to_string(first.atoms_in_window), rank,
                     std::to_string(other.atoms_in_window));
     }
+    if (other.weighted != first.weighted) {
+      const auto name = [](const AgreementRecord& record) { return record.weighted != 0 ? "weighted" : "counted"; };
+      return differ("how units count", name(first), rank, name(other));
+    }
   }
   return "";
 }
@@ -95,16 +99,19 @@ WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWind
   if (decision.global_units < 0) {
     return refuse(window_name(first) + ": the number of supervised units is negative or above 2^63 - 1");
   }
-  if (decision.global_units > 0) {
+  const bool weighted = first.weighted != 0;
+  if (weighted ? std::ranges::any_of(records, [](const AgreementRecord& record) { return record.has_data != 0; })
+               : decision.global_units > 0) {
     return decision;
   }
   if (policy == EmptyWindowPolicy::kSkip) {
     decision.action = WindowAction::kSkip;
     return decision;
   }
-  decision = refuse(window_name(first) +
-                    ": 0 supervised tokens in all ranks, at least 1 is needed; look whether every label is masked, or "
-                    "pass over such windows with objective.empty_window: skip");
+  decision = refuse(window_name(first) + (weighted ? ": weight 0" : ": 0 supervised tokens") + " in all ranks, " +
+                    (weighted ? "a weight above 0" : "at least 1") +
+                    " is needed; look whether every label is masked, or pass over such windows with "
+                    "objective.empty_window: skip");
   decision.refused_for_zero_units = true;
   return decision;
 }

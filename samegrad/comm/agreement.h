@@ -19,10 +19,11 @@ struct AgreementRecord {
   std::array<char, 64> digest{};  ///< of plan and config (hexadecimal)
   std::int64_t atoms_in_window = 0;
   std::int64_t supervised_units = 0;  ///< of this rank's atoms
-  std::uint8_t has_data = 0;
-  std::uint8_t stop_asked = 0;       ///< a signal asked this rank to stop
-  std::uint8_t failed = 0;           ///< 0, or the exit code (base/error.h) of this rank's failure
-  std::array<char, 1000> message{};  ///< the failure, NUL-terminated
+  std::uint8_t has_data = 0;          ///< an atom of this rank has units, or weight, above 0
+  std::uint8_t weighted = 0;          ///< N is the units' total weight, not their number
+  std::uint8_t stop_asked = 0;        ///< a signal asked this rank to stop
+  std::uint8_t failed = 0;            ///< 0, or the exit code (base/error.h) of this rank's failure
+  std::array<char, 1000> message{};   ///< the failure, NUL-terminated
 };
 
 enum class WindowAction { kTrain, kSkip, kStop, kRefuse };
@@ -30,15 +31,16 @@ enum class EmptyWindowPolicy { kError, kSkip };
 
 struct WindowDecision {
   WindowAction action = WindowAction::kTrain;
-  std::int64_t global_units = 0;  ///< N
+  std::int64_t global_units = 0;  ///< supervised units of all ranks: N, where they are not weighted
   std::string message;            ///< for kRefuse: the line that every rank reports
   bool refused_for_zero_units = false;
   int exit_code = 0;  ///< for kRefuse
 };
 
 /// The decision from all ranks' records, in rank order; the same on every rank. kStop where any rank asks (before
-/// anything of the window is computed); kRefuse where a rank failed (its message), records differ in update, digest or
-/// atoms (both values named), counts overflow, or N = 0 under kError; kSkip where N = 0 under kSkip. Pure. Local.
+/// anything of the window is computed); kRefuse where a rank failed (its message), records differ in update, digest,
+/// atoms or in whether units are weighted (both values named), counts overflow, or N = 0 under kError; kSkip where N =
+/// 0 under kSkip. Weighted units have N = 0 where no rank has data. Pure. Local.
 WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWindowPolicy policy);
 
 /// Exchanges `mine`; returns every rank's, in rank order. Collective.

@@ -26,9 +26,10 @@ struct ExchangeVolume {
 /// Combines `mine` (this rank's maximal subtrees, left to right) with the other ranks': rank r owns shard r of the flat
 /// gradient, receives all subtrees for it, finishes T(0, atoms), divides by `divisor` (objective/scale.h), and the
 /// shards are gathered into `result` [elements] on every rank. `ranges` is rank_ranges(atoms, comm.size()). Every rank
-/// sends as many subtrees as the rank with the most, m, has: (m + 1) / 2 of the bytes of a ring all-reduce. A subtree
-/// of +0 is added like any other, for x + 0 turns -0 into +0. Which of two NaNs that meet survives is not promised.
-/// Sums are made in the elements' own type, the division in double. Temporary memory: under 1 MiB. Collective.
+/// sends as many subtrees as the rank with the most, m, has: (m + 1) / 2 of the bytes of a ring all-reduce. `result`
+/// may be the memory of one of `mine`. A subtree of +0 is added like any other, for x + 0 turns -0 into +0. Which of
+/// two NaNs that meet survives is not promised. Sums are made in the elements' own type, the division in double.
+/// Temporary memory: under 1 MiB. Collective.
 ExchangeVolume reduce_canonically(Communicator& comm, std::span<const AtomRange> ranges,
                                   std::span<const SubtreeGradient<float>> mine, std::span<float> result, double divisor,
                                   const CallLabel& label);

@@ -6,11 +6,6 @@
 namespace samegrad {
 namespace {
 
-bool is_tree_node(std::int64_t atoms, AtomRange range) {
-  const std::vector<AtomRange> nodes = maximal_subtrees(atoms, range);
-  return nodes.size() == 1 && nodes.front() == range;
-}
-
 void add_into(AlignedBlock& left, const AlignedBlock& right) {
   with_element_type(left.type(), [&](auto zero) {
     const auto sum = left.span<decltype(zero)>();
@@ -49,9 +44,14 @@ SubtreeStack::~SubtreeStack() {
 
 void SubtreeStack::push(std::int64_t atom, std::unique_ptr<GradientBuffer> gradient) {
   nodes_.push_back({{atom, atom + 1}, std::move(gradient)});
-  while (nodes_.size() >= 2 && is_tree_node(atoms_, {nodes_[nodes_.size() - 2].atoms.begin, nodes_.back().atoms.end})) {
+  while (nodes_.size() >= 2 && is_subtree(atoms_, {nodes_[nodes_.size() - 2].atoms.begin, nodes_.back().atoms.end})) {
     merge_last_two();
   }
+}
+
+std::unique_ptr<GradientBuffer> SubtreeStack::take_buffer() {
+  const auto holder = std::ranges::find_if(nodes_, [](const Node& node) { return node.sum != nullptr; });
+  return holder == nodes_.end() ? nullptr : std::move(holder->sum);
 }
 
 void SubtreeStack::merge_last_two() {

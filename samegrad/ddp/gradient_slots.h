@@ -57,6 +57,8 @@ class SubtreeStack {
   void push(std::int64_t atom, std::unique_ptr<GradientBuffer> gradient);
   /// The maximal subtrees of what was pushed. Local.
   std::span<const Node> nodes() const { return nodes_; }
+  /// One of the nodes' buffers, for whoever needs no sums any more; nullptr where none has one. Local.
+  std::unique_ptr<GradientBuffer> take_buffer();
 
  private:
   void merge_last_two();

@@ -37,6 +37,11 @@ std::vector<AtomRange> maximal_subtrees(std::int64_t atoms, AtomRange range) {
   return found;
 }
 
+bool is_subtree(std::int64_t atoms, AtomRange range) {
+  const std::vector<AtomRange> nodes = maximal_subtrees(atoms, range);
+  return nodes.size() == 1 && nodes.front() == range;
+}
+
 double tree_sum(std::span<const double> values) {
   if (values.empty()) return 0.0;
   if (values.size() == 1) return values[0];

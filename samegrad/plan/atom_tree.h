@@ -24,6 +24,9 @@ std::int64_t tree_split(std::int64_t n);
 /// The maximal nodes of T(0, atoms) that lie inside `range`, left to right. Few: O(log atoms). Local.
 std::vector<AtomRange> maximal_subtrees(std::int64_t atoms, AtomRange range);
 
+/// Whether T(0, atoms) has the node T(range). Local.
+bool is_subtree(std::int64_t atoms, AtomRange range);
+
 /// T over doubles: values[i] is atom i's. Empty: +0. Local.
 double tree_sum(std::span<const double> values);
 

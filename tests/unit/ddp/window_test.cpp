@@ -12,6 +12,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/ddp/mean_reduction.h"
 #include "samegrad/objective/scale.h"
+#include "tests/unit/comm/counting_communicator.h"
 #include "tests/unit/comm/rank_threads.h"
 
 namespace samegrad {
@@ -19,37 +20,6 @@ namespace {
 
 constexpr std::int64_t kFeatures = 37;
 constexpr std::int64_t kOutputs = 5;
-
-// Counts collectives by label.
-class CountingCommunicator final : public Communicator {
- public:
-  explicit CountingCommunicator(Communicator& inner) : inner_(&inner) {}
-  int rank() const override { return inner_->rank(); }
-  int size() const override { return inner_->size(); }
-  std::string_view backend() const override { return inner_->backend(); }
-  void all_to_all(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& label) override {
-    ++calls_[std::string(label.name) + "/all_to_all"];
-    inner_->all_to_all(send, recv, label);
-  }
-  void all_gather(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& label) override {
-    ++calls_[std::string(label.name) + "/all_gather"];
-    inner_->all_gather(send, recv, label);
-  }
-  void broadcast(std::span<std::byte> data, int root, const CallLabel& label) override {
-    ++calls_[std::string(label.name) + "/broadcast"];
-    inner_->broadcast(data, root, label);
-  }
-  void barrier(const CallLabel& label) override {
-    ++calls_[std::string(label.name) + "/barrier"];
-    inner_->barrier(label);
-  }
-  void leave(std::string_view reason) override { inner_->leave(reason); }
-  const std::map<std::string, int>& calls() const { return calls_; }
-
- private:
-  Communicator* inner_;
-  std::map<std::string, int> calls_;
-};
 
 // A linear map and a bias; atom a's inputs and number of units depend on a alone. Atom 2 has no units.
 struct Toy {
@@ -85,7 +55,7 @@ struct Outcome {
 
 Outcome run_window(Communicator& inner, std::int64_t atoms) {
   Toy toy;
-  CountingCommunicator comm(inner);
+  testing::CountingCommunicator comm(inner);
   const AtomRange range = rank_ranges(atoms, comm.size())[static_cast<std::size_t>(comm.rank())];
   std::int64_t units = 0;
   for (std::int64_t atom = range.begin; atom < range.end; ++atom) units += Toy::units(atom);
