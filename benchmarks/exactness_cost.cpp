@@ -1,0 +1,225 @@
+// `exactness_cost RANKS ATOMS ITERATIONS FILE`: what the fixed order of additions and the hashes of one update cost, on
+// RANKS processes over shared memory, for the gradient of the lesson's model. Rank 0 writes FILE: JSON, seconds of the
+// slowest rank by iteration. benchmarks/exactness_cost.py runs it and sets it beside an update.
+//
+// canonical: each atom's gradient in a buffer of its own, siblings added, the subtrees exchanged.
+// native: atoms added up in place, one sum a rank exchanged, added in rank order: what an all-reduce does.
+// Both end with the division. Every buffer is rewritten before each iteration.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "samegrad/base/error.h"
+#include "samegrad/base/json.h"
+#include "samegrad/comm/canonical_reduction.h"
+#include "samegrad/comm/environment.h"
+#include "samegrad/ddp/gradient_slots.h"
+#include "samegrad/launch/launch.h"
+#include "samegrad/objective/scale.h"
+#include "samegrad/train/hash_chain.h"
+#include "samegrad/train/train_state.h"
+#include "samegrad/train/whole_gradient.h"
+
+namespace samegrad {
+namespace {
+
+constexpr double kUnits = 2'204.0;  // of a window of the lesson
+
+using Clock = std::chrono::steady_clock;
+
+CallLabel label(std::string_view name) { return {name, 1, std::chrono::minutes(5)}; }
+
+/// Seconds of the slowest rank.
+template <typename Work>
+double slowest_seconds(Communicator& comm, const Work& work) {
+  comm.barrier(label("start"));
+  const Clock::time_point start = Clock::now();
+  work();
+  const double mine = std::chrono::duration<double>(Clock::now() - start).count();
+  std::vector<double> all(static_cast<std::size_t>(comm.size()));
+  comm.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)), label("seconds"));
+  return *std::ranges::max_element(all);
+}
+
+void rewrite(std::span<float> values, std::int64_t atom, std::int64_t iteration) {
+  const auto seed = static_cast<float>(1 + atom * 7 + iteration % 5);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = seed / static_cast<float>(1 + (i * 31) % 1009);
+}
+
+class Costs {
+ public:
+  Costs(Communicator& comm, std::int64_t atoms)
+      : comm_(comm),
+        atoms_(atoms),
+        ranges_(rank_ranges(atoms, comm.size())),
+        mine_(ranges_[static_cast<std::size_t>(comm.rank())]),
+        state_(initial_state(RunConfig{})),
+        pool_(state_.parameters.layout()) {}
+
+  double canonical(std::int64_t iteration) {
+    std::vector<std::unique_ptr<GradientBuffer>> gradients;
+    const double zeroing = slowest_seconds(comm_, [&] {
+      for (std::int64_t atom = mine_.begin; atom < mine_.end; ++atom) gradients.push_back(pool_.take_zeroed());
+    });
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      rewrite(gradients[i]->values.span(), mine_.begin + static_cast<std::int64_t>(i), iteration);
+    }
+    SubtreeStack stack(atoms_, pool_);
+    std::unique_ptr<GradientBuffer> result;
+    const double seconds = slowest_seconds(comm_, [&] {
+      for (std::size_t i = 0; i < gradients.size(); ++i) {
+        stack.push(mine_.begin + static_cast<std::int64_t>(i), std::move(gradients[i]));
+      }
+      std::vector<SubtreeGradient<float>> subtrees;
+      for (const SubtreeStack::Node& node : stack.nodes()) {
+        subtrees.push_back({node.atoms, node.sum->values.span().data()});
+      }
+      result = stack.take_buffer();
+      if (!result) result = pool_.take_zeroed();
+      volume_ = reduce_canonically(comm_, ranges_, subtrees, result->values.span(), kUnits, label("canonical"));
+    });
+    canonical_.assign(result->values.span().begin(), result->values.span().end());
+    pool_.give_back(std::move(result));
+    return zeroing + seconds;
+  }
+
+  double native(std::int64_t iteration) {
+    const std::size_t elements = state_.parameters.values().size();
+    std::vector<std::vector<float>> gradients(static_cast<std::size_t>(mine_.size()), std::vector<float>(elements));
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      rewrite(gradients[i], mine_.begin + static_cast<std::int64_t>(i), iteration);
+    }
+    sum_.resize(elements);
+    return slowest_seconds(comm_, [&] {
+      std::ranges::fill(sum_, 0.0F);
+      for (const std::vector<float>& gradient : gradients) {
+        for (std::size_t i = 0; i < elements; ++i) sum_[i] += gradient[i];
+      }
+      all_reduce(sum_);
+      divide_gradient(sum_.data(), static_cast<std::int64_t>(elements), kUnits);
+    });
+  }
+
+  /// Of the parameters, of the gradient, of the plan's window, and the chain.
+  double hashes() {
+    const FlatLayout& layout = state_.parameters.layout();
+    rewrite(state_.parameters.values(), 0, 0);
+    return slowest_seconds(comm_, [&] {
+      const std::string gradient = elements_hash(layout, canonical_);
+      const std::string parameters = elements_hash(layout, state_.parameters.values());
+      const PlanWindow window{.update = state_.histories[0].update + 1, .epoch = 0, .atoms = window_atoms()};
+      for (SamplerHistory& history : state_.histories) append_window(history, window, 2);
+      state_.hash_chain = next_link(state_.hash_chain, state_.histories, gradient, parameters);
+    });
+  }
+
+  /// A copy of as many bytes as the gradient has, by all ranks at once.
+  double copy() {
+    rewrite(sum_, 1, 1);
+    return slowest_seconds(comm_, [&] { std::memcpy(canonical_.data(), sum_.data(), sum_.size() * sizeof(float)); });
+  }
+
+  /// Largest difference between the last results of both ways, relative to the largest component.
+  double difference() const {
+    double most = 0.0;
+    double scale = 0.0;
+    for (std::size_t i = 0; i < sum_.size(); ++i) {
+      most = std::max(most, std::abs(static_cast<double>(sum_[i]) - static_cast<double>(canonical_[i])));
+      scale = std::max(scale, std::abs(static_cast<double>(sum_[i])));
+    }
+    return most / scale;
+  }
+
+  std::int64_t gradient_bytes() const { return static_cast<std::int64_t>(sum_.size() * sizeof(float)); }
+  std::int64_t bytes_sent() const { return volume_.bytes_sent; }
+
+ private:
+  /// Scatter, sum in rank order, gather: in pieces that stay in a cache, as reduce_canonically does.
+  void all_reduce(std::span<float> values) {
+    constexpr std::size_t kPiece = 8'192;
+    const auto ranks = static_cast<std::size_t>(comm_.size());
+    std::vector<float> send(kPiece * ranks);
+    std::vector<float> received(kPiece * ranks);
+    for (std::size_t begin = 0; begin < values.size(); begin += kPiece * ranks) {
+      const std::size_t count = std::min(kPiece * ranks, values.size() - begin);
+      std::ranges::copy(values.subspan(begin, count), send.begin());
+      comm_.all_to_all(std::as_bytes(std::span(send)), std::as_writable_bytes(std::span(received)), label("native"));
+      for (std::size_t rank = 1; rank < ranks; ++rank) {
+        for (std::size_t i = 0; i < kPiece; ++i) received[i] += received[rank * kPiece + i];
+      }
+      comm_.all_gather(std::as_bytes(std::span(received).first(kPiece)), std::as_writable_bytes(std::span(send)),
+                       label("native"));
+      std::copy_n(send.begin(), count, values.begin() + static_cast<std::ptrdiff_t>(begin));
+    }
+  }
+
+  std::vector<Atom> window_atoms() const { return std::vector<Atom>(4, Atom(8, 512)); }
+
+  Communicator& comm_;
+  std::int64_t atoms_;
+  std::vector<AtomRange> ranges_;
+  AtomRange mine_;
+  TrainState state_;
+  GradientBufferPool pool_;
+  std::vector<float> canonical_;
+  std::vector<float> sum_;
+  ExchangeVolume volume_;
+};
+
+void measure(Communicator& comm, std::int64_t atoms, std::int64_t iterations, const std::string& path) {
+  Costs costs(comm, atoms);
+  Json seconds{
+      {"canonical", Json::array()}, {"native", Json::array()}, {"hashes", Json::array()}, {"copy", Json::array()}};
+  double difference = 0.0;
+  constexpr std::int64_t kWarmUp = 3;
+  for (std::int64_t i = 0; i < kWarmUp + iterations; ++i) {
+    const double canonical = costs.canonical(i);
+    const double native = costs.native(i);
+    difference = std::max(difference, costs.difference());
+    const double hashes = costs.hashes();
+    const double copy = costs.copy();
+    if (i < kWarmUp) continue;
+    seconds["canonical"].push_back(canonical);
+    seconds["native"].push_back(native);
+    seconds["hashes"].push_back(hashes);
+    seconds["copy"].push_back(copy);
+  }
+  if (comm.rank() != 0) return;
+  std::ofstream(path) << Json{{"ranks", comm.size()},
+                              {"atoms", atoms},
+                              {"gradient_bytes", costs.gradient_bytes()},
+                              {"canonical_bytes_sent", costs.bytes_sent()},
+                              {"difference", difference},
+                              {"seconds", seconds}}
+                             .dump()
+                      << "\n";
+}
+
+int launch(int ranks, std::vector<std::string> arguments) {
+  LaunchOptions options;
+  options.program = "/proc/self/exe";
+  options.arguments = std::move(arguments);
+  options.environment = pinned_environment(RunSection{});
+  options.processes = ranks;
+  const LaunchResult result = launch_workers(options);
+  for (const std::string& line : result.lines) std::cerr << line << "\n";
+  return result.exit_code;
+}
+
+}  // namespace
+}  // namespace samegrad
+
+int main(int argc, char** argv) {
+  if (argc != 5) return 2;
+  if (!samegrad::process_environment(samegrad::kRankVariable)) {
+    return samegrad::launch(std::stoi(argv[1]), {argv + 1, argv + argc});
+  }
+  const auto comm =
+      samegrad::communicator_from_environment(samegrad::read_worker_environment(), std::chrono::minutes(1));
+  samegrad::measure(*comm, std::stol(argv[2]), std::stol(argv[3]), argv[4]);
+  return 0;
+}
