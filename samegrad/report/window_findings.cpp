@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "samegrad/report/compare.h"
@@ -23,6 +24,17 @@ std::string ids_text(const Atom& ids) {
   }
   const std::string more = ",... " + std::to_string(ids.size()) + " in all";
   return text + (ids.size() > kMostIdsShown ? more : "") + "]";
+}
+
+// "sample 7 has other tokens (3 / 4 of them)".
+std::string sample_text(const Sample& sample, const char* what, const std::string& a, const std::string& b,
+                        const char* counted) {
+  return "sample " + std::to_string(sample.id) + " has other " + what + " (" + a + " / " + b + " " + counted + ")";
+}
+
+std::string component_text(const ParameterComparison& parameter, const std::string& a, const std::string& b) {
+  return parameter.name + "[" + std::to_string(parameter.worst.index) + "] " + a + " / " + b + "; " +
+         grouped(parameter.different) + " of " + grouped(parameter.elements) + " components differ";
 }
 
 // A parameter that differs anywhere; worst first, those with a component that is no number before all.
@@ -59,6 +71,7 @@ std::int64_t WindowFindings::more(Part part) const {
 }
 
 void WindowFindings::add(WindowFinding finding) {
+  finding.text.insert(0, atom_text(finding.atom));
   std::vector<WindowFinding>& list = found_[finding.part];
   if (list.size() < kMostOfAPart) {
     list.push_back(std::move(finding));
@@ -70,7 +83,7 @@ void WindowFindings::add(WindowFinding finding) {
 void WindowFindings::compare_values(Part part, std::int64_t atom, const std::string& name, const std::string& a,
                                     const std::string& b) {
   if (a == b) return;
-  add({.part = part, .atom = atom, .a = a, .b = b, .text = atom_text(atom) + name + " " + a + " / " + b});
+  add({.part = part, .atom = atom, .a = a, .b = b, .text = name + " " + a + " / " + b});
 }
 
 void WindowFindings::compare_plans(const PlanWindow& a, const PlanWindow& b) {
@@ -78,59 +91,49 @@ void WindowFindings::compare_plans(const PlanWindow& a, const PlanWindow& b) {
                  std::to_string(b.atoms.size()));
   for (std::size_t atom = 0; atom < std::min(a.atoms.size(), b.atoms.size()); ++atom) {
     if (a.atoms[atom] == b.atoms[atom]) continue;
-    const std::string of_a = ids_text(a.atoms[atom]);
-    const std::string of_b = ids_text(b.atoms[atom]);
-    const auto index = static_cast<std::int64_t>(atom);
-    // Cut lists can look the same.
+    std::string of_a = ids_text(a.atoms[atom]);
+    std::string of_b = ids_text(b.atoms[atom]);
+    std::string text = "sample ids ";
+    text.append(of_a).append(" / ").append(of_b);
+    // Not compare_values: lists that are cut for the text can look the same.
     add({.part = Part::kPlan,
-         .atom = index,
-         .a = of_a,
-         .b = of_b,
-         .text = atom_text(index) + "sample ids " + of_a + " / " + of_b});
+         .atom = static_cast<std::int64_t>(atom),
+         .a = std::move(of_a),
+         .b = std::move(of_b),
+         .text = std::move(text)});
   }
 }
 
 void WindowFindings::compare_samples(std::int64_t atom, std::span<const Sample> a, std::span<const Sample> b) {
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    const std::string sample = "sample " + std::to_string(a[i].id);
-    if (a[i].inputs != b[i].inputs) {
-      const std::string of_a = std::to_string(a[i].inputs.size());
-      const std::string of_b = std::to_string(b[i].inputs.size());
-      add({.part = Part::kData,
-           .atom = atom,
-           .a = of_a,
-           .b = of_b,
-           .text = atom_text(atom) + sample + " has other tokens (" + of_a + " / " + of_b + " of them)"});
-    } else if (a[i].targets != b[i].targets) {
-      const std::string of_a = std::to_string(a[i].supervised_tokens());
-      const std::string of_b = std::to_string(b[i].supervised_tokens());
-      add({.part = Part::kData,
-           .atom = atom,
-           .a = of_a,
-           .b = of_b,
-           .text = atom_text(atom) + sample + " has other targets (" + of_a + " / " + of_b + " supervised)"});
-    }
+    const bool other_tokens = a[i].inputs != b[i].inputs;
+    if (!other_tokens && a[i].targets == b[i].targets) continue;
+    std::string of_a = std::to_string(other_tokens ? std::ssize(a[i].inputs) : a[i].supervised_tokens());
+    std::string of_b = std::to_string(other_tokens ? std::ssize(b[i].inputs) : b[i].supervised_tokens());
+    std::string text = other_tokens ? sample_text(a[i], "tokens", of_a, of_b, "of them")
+                                    : sample_text(a[i], "targets", of_a, of_b, "supervised");
+    add({.part = Part::kData, .atom = atom, .a = std::move(of_a), .b = std::move(of_b), .text = std::move(text)});
   }
 }
 
 void WindowFindings::compare_tensors(Part part, std::int64_t atom, std::span<const TensorView> a,
                                      std::span<const TensorView> b) {
   const Comparison comparison = samegrad::compare_tensors(a, b);
-  for (const std::string& problem : comparison.problems) {
-    add({.part = part, .atom = atom, .text = atom_text(atom) + problem});
-  }
+  for (const std::string& problem : comparison.problems) add({.part = part, .atom = atom, .text = problem});
   const std::vector<const ParameterComparison*> worst = differing(comparison);
   for (std::size_t i = 0; i < std::min(worst.size(), kMostTensors); ++i) {
-    const ComponentError& component = worst[i]->worst;
-    const std::string of_a = shortest(component.value);
-    const std::string of_b = shortest(component.reference);
-    std::string text = atom_text(atom) + worst[i]->name + "[" + std::to_string(component.index) + "] " + of_a + " / " +
-                       of_b + "; " + grouped(worst[i]->different) + " of " + grouped(worst[i]->elements) +
-                       " components differ";
+    std::string of_a = shortest(worst[i]->worst.value);
+    std::string of_b = shortest(worst[i]->worst.reference);
+    std::string text = component_text(*worst[i], of_a, of_b);
     if (i + 1 == kMostTensors && worst.size() > kMostTensors) {
-      text += "; " + std::to_string(worst.size() - kMostTensors) + " more tensors do";
+      text.append("; ").append(std::to_string(worst.size() - kMostTensors)).append(" more tensors do");
     }
-    add({.part = part, .atom = atom, .tensor = worst[i]->name, .a = of_a, .b = of_b, .text = text});
+    add({.part = part,
+         .atom = atom,
+         .tensor = worst[i]->name,
+         .a = std::move(of_a),
+         .b = std::move(of_b),
+         .text = std::move(text)});
   }
 }
 

@@ -1,6 +1,5 @@
 """Which kernels a run uses is recorded as it is, the same on all ranks, and kept by a resume."""
 
-import hashlib
 import json
 import os
 import pathlib
@@ -9,6 +8,8 @@ import subprocess
 import sys
 
 import torch
+
+from signed_manifest import sign_again
 
 BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
 QUICK = {"plan.updates": 4, "plan.stop_at": 2, "model.width": 32, "model.layers": 1, "model.feed_forward": 64,
@@ -39,16 +40,6 @@ def capability_in_python(variables):
     program = "import torch; print(torch.backends.cpu.get_cpu_capability())"
     return subprocess.run([sys.executable, "-c", program], env={**os.environ, **variables}, capture_output=True,
                           text=True, check=True).stdout.strip()
-
-
-def sign_again(checkpoint, change):
-    """Changes a manifest's facts; the file stays whole by its own digest."""
-    file = checkpoint / "manifest.json"
-    manifest = json.loads(file.read_text())
-    del manifest["sha256"]
-    change(manifest["facts"])
-    text = json.dumps(manifest, indent=2)[:-2] + ',\n  "sha256": "'
-    file.write_text(text + hashlib.sha256(text.encode()).hexdigest() + '"\n}\n')
 
 
 def test_the_record_holds_the_effective_values(tmp_path):
@@ -124,7 +115,7 @@ def test_a_resume_under_the_same_dispatch_says_nothing(tmp_path):
 def test_a_checkpoint_without_a_record_is_said_to_be_unknown(tmp_path):
     trained(tmp_path)
     older = {"MKL_CBWR": "AUTO", "ATEN_CPU_CAPABILITY": "", "ONEDNN_MAX_CPU_ISA": "", "OMP_NUM_THREADS": "1"}
-    sign_again(tmp_path / "artifacts/checkpoints/step-0002", lambda facts: facts.update(dispatch=older))
+    sign_again(tmp_path / "artifacts/checkpoints/step-0002", lambda manifest: manifest["facts"].update(dispatch=older))
     resumed = trained(tmp_path, "--resume", "latest")
     (warning,) = resumed.stderr.strip().splitlines()
     assert "does not record the dispatch that it was made under" in warning and "unknown" in warning, warning
