@@ -18,13 +18,13 @@ struct CommandLine {
   bool json = false;
   bool quiet = false;
 
-  std::int64_t nproc = 0;             ///< train, evaluate, exercise: processes to start; 0: not given
+  std::int64_t nproc = 0;             ///< train, evaluate, exercise, verify: processes to start; 0: not given
   bool continuous = false;            ///< train: also in `overrides`
   std::string resume;                 ///< train: path, "latest" or "auto"; empty: a new run
   bool allow_other_dispatch = false;  ///< train: a resume where bits may differ
   bool dry_run = false;               ///< train, clean
   bool trace_ids = false;             ///< train
-  std::string dump_gradients;         ///< train: folder; empty: no
+  std::string dump_gradients;         ///< train, verify: folder; empty: no
 
   std::vector<std::string> diagnose_files;  ///< diagnose: the suspect and the reference
   std::int64_t world_size = 0;              ///< diagnose; 0: not given; so are the next
@@ -39,7 +39,8 @@ struct CommandLine {
 
   bool dual = false;              ///< env
   std::string scope;              ///< clean
-  std::string checkpoint;         ///< checkpoints, generate: path; empty: all, or the latest
+  std::int64_t update = 0;        ///< verify; 0: the one after the weights
+  std::string checkpoint;         ///< checkpoints, generate, verify: path; empty: all, the latest, or none
   std::string prompt;             ///< generate
   std::int64_t max_tokens = 200;  ///< generate
   double temperature = 0.0;       ///< generate; 0: always the likeliest token

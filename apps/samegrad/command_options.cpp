@@ -60,6 +60,16 @@ void add_train_options(CLI::App& command, CommandLine& line) {
   command.add_flag("--trace-ids", line.trace_ids, "Prints the sample ids of each rank and update");
 }
 
+void add_verify_options(CLI::App& command, CommandLine& line) {
+  add_processes_option(command, line);
+  command.add_option("--checkpoint", line.checkpoint, "Its weights, its config; default: the run's initial weights")
+      ->type_name("PATH|latest");
+  add_count(command, "--update", 1'000'000'000, "Which update's window; default: the first after the weights",
+            [&line](std::int64_t update) { line.update = update; });
+  command.add_option("--dump-gradients", line.dump_gradients, "Writes the processes' gradient into DIR, in both types")
+      ->type_name("DIR");
+}
+
 /// The parts of a list with commas.
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -132,6 +142,8 @@ void add_own_options(CLI::App& command, CommandLine& line) {
     add_processes_option(command, line);
   } else if (name == "bisect") {
     add_bisect_options(command, line);
+  } else if (name == "verify") {
+    add_verify_options(command, line);
   } else if (name == "diagnose") {
     add_diagnose_options(command, line);
   } else if (name == "env") {

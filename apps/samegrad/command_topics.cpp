@@ -83,6 +83,20 @@ std::vector<CommandTopic> make_topics() {
        .writes = "outputs/report.json",
        .examples = {"samegrad evaluate", "samegrad evaluate --json"},
        .prints_results = true},
+      {.name = "verify",
+       .summary = "Proves a window's gradient: every component, in two precisions, with controls",
+       .detail =
+           "Computes the window on N processes (default: plan.virtual_ranks) and once more in one process on an\n"
+           "independent path, and compares every component: in float32, and in float64 end to end at 1e-12. The\n"
+           "well-known mistakes must be rejected. With --checkpoint the config is the checkpoint's own; --config may\n"
+           "repeat it. Exit code 3 where the right gradient fails or any mistake passes.",
+       .reads = "the config; outputs/ as `prepare` leaves it; a checkpoint with --checkpoint",
+       .writes = "what `prepare` writes, where it is missing; with --dump-gradients DIR,\n"
+                 "        DIR/verify-UPDATE-{float32,float64}.safetensors",
+       .examples = {"samegrad verify", "samegrad verify --nproc 3 --update 10",
+                    "samegrad verify --checkpoint latest --json",
+                    "samegrad verify --config configs/text.yaml --set data.train=my.jsonl"},
+       .prints_results = true},
       {.name = "exercise",
        .summary = "Your turn: predict two means and two gradients, then look",
        .detail = "12 tokens of loss 1 with 12 of loss 3, then with 36; on paper and on the real model.",

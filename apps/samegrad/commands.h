@@ -29,6 +29,7 @@ int run_exercise(const CommandLine& command);
 int run_generate(const CommandLine& command);
 int run_reference(const CommandLine& command);
 int run_train(const CommandLine& command);
+int run_verify(const CommandLine& command);
 
 struct Command {
   std::string_view name;

@@ -36,6 +36,7 @@ std::vector<Step> lesson_steps() {
           {"the checkpoints, verified", {"checkpoints"}},
           {"what was generated (nothing is removed)", {"clean", "--scope", "generated", "--dry-run"}},
           {"every check of the lesson", {"evaluate"}},
+          {"the first window's gradient in two precisions", {"verify"}},
           {"figures", {"plot"}}};
 }
 

@@ -1,4 +1,5 @@
-// The gradient check of `evaluate` and `exercise`: one window's gradients by all ranks, compared with the reference.
+// The gradient check of `evaluate`, `exercise` and `verify`: one window's gradients by all ranks, compared with the
+// reference.
 #pragma once
 
 #include <string>
@@ -22,7 +23,11 @@ struct GradientCheck {
 GradientCheck compare_with_reference(const WindowCheck& check, const FlatLayout& layout,
                                      std::span<const TensorView> reference);
 
-/// Views of a reference's gradients (float32), which must outlive them. Local.
+/// Compares one control; one that cannot show is compared with nothing. Local.
+ControlFacts compare_control(const ControlGradient& control, const FlatLayout& layout,
+                             std::span<const TensorView> reference);
+
+/// Views of a reference's gradients, which must outlive them. Local.
 std::vector<TensorView> reference_views(const ReferenceResult& reference, const FlatLayout& layout);
 
 }  // namespace samegrad

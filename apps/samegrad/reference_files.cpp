@@ -4,40 +4,20 @@
 
 #include <vector>
 
+#include "apps/samegrad/gradient_check.h"
 #include "samegrad/base/atomic_file.h"
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/checkpoint/safetensors.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
 #include "samegrad/train/reference.h"
+#include "samegrad/train/window_batches.h"
 
 namespace samegrad {
 namespace {
 
 std::string made_for(const RunContext& context) {
   return sha256_hex(context.run.digest + sha256_file_hex(context.paths.init, "reference"));
-}
-
-std::vector<Sample> first_window_samples(const RunContext& context) {
-  std::vector<Sample> samples;
-  for (const Atom& atom : context.run.plan->window(1).atoms) {
-    for (const std::int64_t id : atom) samples.push_back(context.run.data.train->sample(id));
-  }
-  return samples;
-}
-
-void write_gradients(const std::filesystem::path& file, const FlatLayout& layout, const ReferenceResult& result,
-                     TensorType type, const std::string& key) {
-  std::vector<TensorView> views;
-  std::vector<at::Tensor> contiguous;
-  for (const at::Tensor& gradient : result.gradients) contiguous.push_back(gradient.contiguous());
-  for (std::size_t i = 0; i < contiguous.size(); ++i) {
-    views.push_back({layout.places()[i].name,
-                     type,
-                     layout.places()[i].shape,
-                     {static_cast<const std::byte*>(contiguous[i].const_data_ptr()), contiguous[i].nbytes()}});
-  }
-  write_file_atomically(file, safetensors_bytes(views, {{"made_for", key}}));
 }
 
 bool made_for_this(const std::filesystem::path& file, const std::string& key) {
@@ -56,15 +36,17 @@ bool made_for_this(const std::filesystem::path& file, const std::string& key) {
 ReferenceFiles write_reference(const RunContext& context) {
   TrainState state = initial_state(context.config);
   load_parameters(context.paths.init, state.parameters);
-  const std::vector<Sample> samples = first_window_samples(context);
+  const std::vector<Sample> samples = window_samples(context.run.plan->window(1), *context.run.data.train);
   const std::string key = made_for(context);
   const FlatLayout& layout = state.parameters.layout();
   const ReferenceResult single =
       reference_gradient(context.config.model, state.parameters.tensors(), at::kFloat, samples);
   const ReferenceResult exact =
       reference_gradient(context.config.model, state.parameters.tensors(), at::kDouble, samples);
-  write_gradients(context.paths.reference32, layout, single, TensorType::kFloat32, key);
-  write_gradients(context.paths.reference64, layout, exact, TensorType::kFloat64, key);
+  write_file_atomically(context.paths.reference32,
+                        safetensors_bytes(reference_views(single, layout), {{"made_for", key}}));
+  write_file_atomically(context.paths.reference64,
+                        safetensors_bytes(reference_views(exact, layout), {{"made_for", key}}));
   return {LossSum{exact.loss_sum, exact.count}};
 }
 

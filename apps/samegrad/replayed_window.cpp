@@ -29,7 +29,7 @@ AtomOfRun read_atom(const ReplayedRun& run, const PlanWindow& window, std::int64
 void compute(const ReplayedRun& run, const PackedBatch& batch, std::int64_t update, std::int64_t atom,
              GradientBuffer& gradient) {
   atom_gradient(run.trainer().model(), run.trainer().state().parameters, batch,
-                {static_cast<std::uint64_t>(run.config().seed), update, atom}, gradient);
+                DropoutKey{static_cast<std::uint64_t>(run.config().seed), update, atom}, gradient);
 }
 
 const FlatLayout& layout_of(const ReplayedRun& run) { return run.trainer().state().parameters.layout(); }

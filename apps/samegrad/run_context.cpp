@@ -6,11 +6,11 @@
 #include <new>
 #include <system_error>
 
+#include "apps/samegrad/command_config.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/comm/agreement.h"
 #include "samegrad/comm/environment.h"
-#include "samegrad/config/load.h"
 #include "samegrad/report/number_text.h"
 #include "samegrad/train/effective_dispatch.h"
 
@@ -60,7 +60,7 @@ void announce_reading(const DataConfig& data) {
 }
 
 RunContext open_run_context(const CommandLine& command) {
-  RunContext context{.config = load_config(command.config, command.overrides),
+  RunContext context{.config = command_config(command),
                      .paths = RunPaths(command.run),
                      .comm = nullptr,
                      .dispatch = effective_dispatch(),

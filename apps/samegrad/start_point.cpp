@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <random>
 
+#include "apps/samegrad/command_config.h"
 #include "samegrad/base/error.h"
-#include "samegrad/base/json.h"
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/saved_dispatch.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
@@ -20,20 +20,11 @@ std::string new_run_id() {
   return text.data();
 }
 
-std::string current_run_id(const RunPaths& paths) {
-  if (!std::filesystem::exists(paths.current_run)) return "";
-  const Json current = read_json_file(paths.current_run, "resume");
-  return current.is_object() && current.contains("run_id") && current["run_id"].is_string()
-             ? current["run_id"].get<std::string>()
-             : "";
-}
-
 // The checkpoint to go on from, or "" for a new run.
 std::filesystem::path choose_checkpoint(const RunPaths& paths, const std::string& resume) {
   if (resume.empty()) return {};
   if (resume != "latest" && resume != "auto") return resume;
-  const std::string run_id = current_run_id(paths);
-  const LatestCheckpoint latest = find_latest(paths.checkpoints, run_id);
+  const LatestCheckpoint latest = latest_checkpoint(paths);
   for (const CheckpointStatus& passed : latest.passed_over) {
     log_warn("[resume] passed over " + passed.path.string() + ": " + passed.problem);
   }

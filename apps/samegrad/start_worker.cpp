@@ -10,10 +10,10 @@
 #include <string_view>
 #include <system_error>
 
+#include "apps/samegrad/command_config.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/comm/environment.h"
-#include "samegrad/config/load.h"
 #include "samegrad/launch/launch.h"
 #include "samegrad/launch/pinned_environment.h"
 
@@ -25,6 +25,11 @@ namespace {
 bool reads_config(std::string_view subcommand) {
   constexpr std::array<std::string_view, 3> kWithout{"check-loss", "checkpoints", "generate"};
   return std::ranges::find(kWithout, subcommand) == kWithout.end();
+}
+
+/// A check of several processes is the point of these.
+bool checks_several_processes(std::string_view subcommand) {
+  return subcommand == "evaluate" || subcommand == "exercise" || subcommand == "verify";
 }
 
 [[noreturn]] void exec_worker(const RunSection& run, const std::vector<std::string>& arguments) {
@@ -59,11 +64,10 @@ std::filesystem::path worker_path() {
 
 int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const RunConfig config = reads_config(line.subcommand) ? load_config(line.config, line.overrides) : RunConfig{};
+  const RunConfig config = reads_config(line.subcommand) ? command_config(line) : RunConfig{};
   const int launched = read_worker_environment().world_size;
   std::int64_t processes = line.nproc;
-  // A check of several processes is the point of these two.
-  if (processes == 0 && launched == 1 && (line.subcommand == "evaluate" || line.subcommand == "exercise")) {
+  if (processes == 0 && launched == 1 && checks_several_processes(line.subcommand)) {
     processes = config.plan.virtual_ranks;
   }
   if (processes == 0) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "samegrad/config/field_value.h"
 #include "samegrad/config/yaml_source.h"
@@ -44,6 +45,10 @@ RunConfig load_config(const std::filesystem::path& path, std::span<const std::st
   } else {
     apply_source(config, read_yaml_assignments(path));
   }
+  return override_config(std::move(config), overrides);
+}
+
+RunConfig override_config(RunConfig config, std::span<const std::string> overrides) {
   std::vector<Assignment> given;
   std::transform(overrides.begin(), overrides.end(), std::back_inserter(given), parse_override);
   apply_source(config, given);

@@ -19,6 +19,9 @@ RunConfig lesson_config();
 /// one. Local.
 RunConfig load_config(const std::filesystem::path& path, std::span<const std::string> overrides);
 
+/// `config` with `overrides` applied and validated, as load_config does. Local.
+RunConfig override_config(RunConfig config, std::span<const std::string> overrides);
+
 /// Throws InputError for a value or combination that is not allowed. Local.
 void validate_config(const RunConfig& config);
 

@@ -87,4 +87,25 @@ bool control_shows(Control control, std::span<const AtomCounts> atoms, std::int6
   return false;
 }
 
+std::string why_it_cannot_show(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation,
+                               double relative) {
+  if (control_shows(control, atoms, accumulation, relative)) return "";
+  if (control_shows(control, atoms, accumulation, 0.0)) {
+    return "the counts of this window differ too little for the tolerance";
+  }
+  switch (control) {
+    case Control::kMeanOfMeans:
+      return "every microbatch has the same number of tokens, so the mean of their means is the mean";
+    case Control::kExtraAccumulationDivision:
+      return "the accumulation is 1";
+    case Control::kMissingWorldSize:
+      return "there is 1 virtual rank";
+    case Control::kLocalCount:
+      return "every rank has the same number of tokens, so the mean of their means is the mean";
+    case Control::kCountBeforeShift:
+      break;
+  }
+  return "labels are not shifted, or no sample has one on its first token, so both counts agree";
+}
+
 }  // namespace samegrad

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -57,5 +58,9 @@ std::vector<double> control_factors(Control control, std::span<const AtomCounts>
 
 /// Whether any factor of an atom with units differs from the right one, 1 / N, by more than `relative` of it. Local.
 bool control_shows(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation, double relative);
+
+/// "" where control_shows(); else for a person why this window cannot tell the control from the right gradient. Local.
+std::string why_it_cannot_show(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation,
+                               double relative);
 
 }  // namespace samegrad

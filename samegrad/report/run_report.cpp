@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "samegrad/report/gradient_checks.h"
 #include "samegrad/report/number_text.h"
 
 namespace samegrad {
@@ -11,40 +12,10 @@ namespace {
 constexpr const char* kNotDone = "not done";
 constexpr const char* kLessonForm = "gradient, mean of W x S_r / N";
 
-std::string tolerance_text(const Tolerance& tolerance) {
-  return shortest(tolerance.absolute) + " + " + shortest(tolerance.relative) + " x |ref|";
-}
-
-std::string component_name(const ComponentError& component) {
-  return component.parameter + "[" + std::to_string(component.index) + "]";
-}
-
-std::string comparison_text(const Comparison& comparison) {
-  if (!comparison.problems.empty()) {
-    const std::size_t others = comparison.problems.size() - 1;
-    return comparison.problems.front() + (others == 0 ? "" : " (and " + std::to_string(others) + " more)");
-  }
-  if (comparison.elements == 0) return "nothing was compared";
-  return grouped(comparison.outside) + " outside, largest error " + scientific(comparison.worst.error, 3) + " in " +
-         component_name(comparison.worst);
-}
-
 CheckResult parameters_check(const RunReportInput& input) {
   const std::int64_t expected = input.expected_parameters.value_or(input.parameters);
   return {"model parameters", grouped(expected), grouped(input.parameters),
           input.parameters == expected && input.parameters > 0};
-}
-
-CheckResult gradient_check(const char* name, const Comparison& comparison, std::int64_t parameters) {
-  return {name, grouped(parameters) + " within " + tolerance_text(comparison.tolerance), comparison_text(comparison),
-          comparison.within_tolerance() && comparison.elements == parameters};
-}
-
-CheckResult control_check(const ControlFacts& control) {
-  const Comparison& comparison = control.against_reference;
-  const bool rejected_by_value =
-      comparison.problems.empty() && comparison.outside > 0 && std::isfinite(comparison.worst.error);
-  return {"control: " + control.name, "rejected", comparison_text(comparison), rejected_by_value};
 }
 
 CheckResult final_parameters_check(const ResumeFacts& resume) {
@@ -117,9 +88,7 @@ void add_missing(std::vector<CheckResult>& checks, const RunReportInput& input) 
 
 }  // namespace
 
-bool RunReport::holds() const {
-  return !checks.empty() && std::all_of(checks.begin(), checks.end(), [](const CheckResult& c) { return c.holds; });
-}
+bool RunReport::holds() const { return all_hold(checks); }
 
 ExitCode RunReport::exit_code() const { return holds() ? ExitCode::kDone : ExitCode::kCheckFailed; }
 

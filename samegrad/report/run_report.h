@@ -9,16 +9,12 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
 #include "samegrad/objective/loss_sum.h"
+#include "samegrad/report/check_result.h"
 #include "samegrad/report/compare.h"
+#include "samegrad/report/gradient_checks.h"
 #include "samegrad/report/text_style.h"
 
 namespace samegrad {
-
-/// A gradient made wrong on purpose. The check must reject it.
-struct ControlFacts {
-  std::string name{};  ///< e.g. "mean-of-means"
-  Comparison against_reference{};
-};
 
 /// The resumed run against the one that never stopped.
 struct ResumeFacts {
@@ -65,13 +61,6 @@ struct RunReportInput {
   std::vector<std::string> figures{};  ///< paths, as shown
 };
 
-struct CheckResult {
-  std::string name{};
-  std::string expected{};
-  std::string measured{};
-  bool holds = false;
-};
-
 /// The input judged.
 struct RunReport {
   RunReportInput input{};
@@ -83,8 +72,7 @@ struct RunReport {
   ExitCode exit_code() const;
 };
 
-/// Judges every part. A control holds only where it was rejected by components that are finite and outside the
-/// tolerance; one that could not be compared proves nothing. The right gradient must cover all parameters. Local.
+/// Judges every part (gradients and controls: report/gradient_checks.h). Local.
 RunReport judge_run(RunReportInput input);
 
 /// report.json (docs/formats.md). Local.

@@ -42,11 +42,6 @@ Json zero_window_to_json(const ZeroWindowFacts& zero) {
 
 Json run_report_to_json(const RunReport& report) {
   const RunReportInput& input = report.input;
-  Json checks = Json::array();
-  for (const CheckResult& check : report.checks) {
-    checks.push_back(
-        {{"name", check.name}, {"expected", check.expected}, {"measured", check.measured}, {"holds", check.holds}});
-  }
   Json controls = Json::object();
   for (const ControlFacts& control : input.controls) {
     controls[control.name] = comparison_to_json(control.against_reference);
@@ -57,7 +52,7 @@ Json run_report_to_json(const RunReport& report) {
           {"run_id", input.run_id},
           {"task", input.task},
           {"holds", report.holds()},
-          {"checks", std::move(checks)},
+          {"checks", checks_to_json(report.checks)},
           {"parameters", input.parameters},
           {"gradient",
            {{"right", input.gradient ? comparison_to_json(*input.gradient) : Json(nullptr)},

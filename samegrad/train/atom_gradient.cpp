@@ -7,7 +7,7 @@
 namespace samegrad {
 
 double atom_gradient(const Model& model, const FlatParameters& parameters, const PackedBatch& batch,
-                     const DropoutKey& key, GradientBuffer& gradient) {
+                     const std::optional<DropoutKey>& key, GradientBuffer& gradient) {
   std::ranges::fill(gradient.values.span(), 0.0F);
   if (batch.supervised_tokens() == 0) return 0.0;
   const std::vector<at::Tensor>& tensors = parameters.tensors();

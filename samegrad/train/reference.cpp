@@ -73,7 +73,7 @@ ReferenceResult reference_gradient(const ModelConfig& config, const std::vector<
     (sum / static_cast<double>(result.count)).backward();
   }
   for (const at::Tensor& parameter : model->parameters()) {
-    result.gradients.push_back(parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter));
+    result.gradients.push_back(parameter.grad().defined() ? parameter.grad().contiguous() : at::zeros_like(parameter));
   }
   return result;
 }

@@ -15,7 +15,8 @@ namespace samegrad {
 struct ReferenceResult {
   double loss_sum = 0.0;              ///< S: sum of the cross-entropies of the supervised tokens
   std::int64_t count = 0;             ///< N: number of supervised tokens
-  std::vector<at::Tensor> gradients;  ///< of S / N, in the order of parameter_specs(), in the asked dtype
+  std::vector<at::Tensor> gradients;  ///< of S / N, in the order of parameter_specs(), in the asked dtype,
+                                      ///< contiguous
 };
 
 /// Gradient of the mean loss over all supervised tokens of `window`, computed in `dtype` (float32 or float64) from

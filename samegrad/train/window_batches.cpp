@@ -14,4 +14,12 @@ WindowBatches window_batches(const PlanWindow& window, AtomRange range, const Sa
   return batches;
 }
 
+std::vector<Sample> window_samples(const PlanWindow& window, const SampleSource& source) {
+  std::vector<Sample> samples;
+  for (const Atom& atom : window.atoms) {
+    for (const std::int64_t id : atom) samples.push_back(source.sample(id));
+  }
+  return samples;
+}
+
 }  // namespace samegrad

@@ -21,4 +21,7 @@ struct WindowBatches {
 /// Reads the samples. Throws InputError where the data cannot be read any more. Local.
 WindowBatches window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source);
 
+/// All samples of a window, atom by atom. Errors as window_batches. Local.
+std::vector<Sample> window_samples(const PlanWindow& window, const SampleSource& source);
+
 }  // namespace samegrad

@@ -15,22 +15,10 @@
 #include "samegrad/objective/scale.h"
 #include "samegrad/train/whole_gradient.h"
 #include "samegrad/train/window_batches.h"
+#include "samegrad/train/window_gradient.h"
 
 namespace samegrad {
 namespace {
-
-// A label on a sample's first token is what a count before the shift would have counted too. Where targets are not
-// shifted (the lesson), nothing precedes the first input and the two counts agree.
-AtomCounts atom_counts(const PackedBatch& batch, const RunConfig& config) {
-  AtomCounts counts{.units = batch.supervised_tokens(), .units_before_shift = batch.supervised_tokens()};
-  if (config.data.task == "text") {
-    for (std::int64_t sample = 0; sample < batch.samples(); ++sample) {
-      const std::int64_t first = batch.offsets[static_cast<std::size_t>(sample)];
-      counts.units_before_shift += batch.targets[static_cast<std::size_t>(first)] != kIgnoreTarget ? 1 : 0;
-    }
-  }
-  return counts;
-}
 
 void bind_gradients(const FlatParameters& parameters, GradientBuffer& buffer) {
   for (std::size_t i = 0; i < parameters.tensors().size(); ++i) {
@@ -51,70 +39,21 @@ std::vector<float> lesson_form(const Model& model, const WindowBatches& batches,
   return {buffer.values.span().begin(), buffer.values.span().end()};
 }
 
-// Gradients of the atoms' loss sums, all in this process: the controls weigh them wrongly.
-std::vector<std::vector<float>> atom_gradients(const Model& model, const WindowBatches& batches,
-                                               FlatParameters& parameters) {
-  std::vector<std::vector<float>> gradients;
-  for (const PackedBatch& batch : batches.atoms) {
-    GradientBuffer buffer(parameters.layout());
-    bind_gradients(parameters, buffer);
-    if (batch.supervised_tokens() > 0) model.loss_sum(batch, std::nullopt).backward();
-    gradients.emplace_back(buffer.values.span().begin(), buffer.values.span().end());
-  }
-  return gradients;
-}
-
-std::vector<WindowCheck::Wrong> wrong_gradients(const Model& model, const WindowBatches& batches,
-                                                const RunConfig& config, FlatParameters& parameters) {
-  constexpr double kShownRelative = 1e-3;  // well above the comparison's rtol of 1e-4
-  std::vector<AtomCounts> counts;
-  for (const PackedBatch& batch : batches.atoms) counts.push_back(atom_counts(batch, config));
-  const std::vector<std::vector<float>> gradients = atom_gradients(model, batches, parameters);
-  std::vector<WindowCheck::Wrong> wrong;
-  for (const Control control : kAllControls) {
-    if (!control_shows(control, counts, config.plan.accumulation, kShownRelative)) continue;
-    const std::vector<double> factors = control_factors(control, counts, config.plan.accumulation);
-    std::vector<double> sum(gradients.front().size(), 0.0);
-    for (std::size_t atom = 0; atom < gradients.size(); ++atom) {
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += factors[atom] * static_cast<double>(gradients[atom][i]);
-    }
-    wrong.push_back({control, {sum.begin(), sum.end()}});
-  }
-  return wrong;
-}
-
 }  // namespace
 
 WindowCheck check_window(const RunConfig& config, const SampleSource& train, const PlanWindow& window,
                          const std::string& digest, Communicator& comm, TrainState& state) {
-  const std::chrono::milliseconds timeout = std::chrono::seconds(config.run.timeout_s);
+  const WindowGradient exact = window_gradient(config, train, window, digest, comm, state.parameters);
+  WindowCheck check{.loss = exact.loss,
+                    .exact = {exact.gradient.span().begin(), exact.gradient.span().end()},
+                    .lesson_form = {},
+                    .controls = control_gradients(config, train, window, state.parameters)};
   const std::unique_ptr<Model> model = make_model(config.model, state.parameters.tensors());
   const auto atoms = static_cast<std::int64_t>(window.atoms.size());
-  GradientBufferPool pool(state.parameters.layout());
   const AtomRange range = rank_ranges(atoms, comm.size())[static_cast<std::size_t>(comm.rank())];
-  const WindowBatches batches = window_batches(window, range, train);
-  WindowCheck check;
-  {
-    Window exact(state.parameters, pool, comm,
-                 {.update = window.update,
-                  .atoms_in_window = atoms,
-                  .supervised_units = batches.supervised_units,
-                  .digest = digest,
-                  .failure = {},
-                  .timeout = timeout});
-    if (exact.decision().action != WindowAction::kTrain) {
-      throw_failure_line(exact.decision().message, exact.decision().exit_code);
-    }
-    for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
-      const PackedBatch& batch = batches.atoms[static_cast<std::size_t>(atom - range.begin)];
-      exact.backward(atom, batch.supervised_tokens(), [&] { return model->loss_sum(batch, std::nullopt); });
-    }
-    check.loss = exact.reduce();
-    check.exact.assign(exact.gradient().begin(), exact.gradient().end());
-  }
-  check.lesson_form = lesson_form(*model, batches, static_cast<double>(check.loss.count),
-                                  {"lesson's mean reduction", window.update, timeout}, comm, state.parameters);
-  check.wrong = wrong_gradients(*model, window_batches(window, {0, atoms}, train), config, state.parameters);
+  check.lesson_form = lesson_form(
+      *model, window_batches(window, range, train), static_cast<double>(check.loss.count),
+      {"lesson's mean reduction", window.update, std::chrono::seconds(config.run.timeout_s)}, comm, state.parameters);
   for (const at::Tensor& tensor : state.parameters.tensors()) tensor.mutable_grad().reset();
   return check;
 }

@@ -9,24 +9,19 @@
 #include "samegrad/comm/communicator.h"
 #include "samegrad/config/run_config.h"
 #include "samegrad/data/sample_source.h"
-#include "samegrad/objective/controls.h"
 #include "samegrad/objective/loss_sum.h"
 #include "samegrad/plan/update_plan.h"
+#include "samegrad/train/control_gradients.h"
 #include "samegrad/train/train_state.h"
 
 namespace samegrad {
 
 /// Flat gradients (layout of the parameters).
 struct WindowCheck {
-  struct Wrong {
-    Control control = Control::kMeanOfMeans;
-    std::vector<float> gradient;
-  };
-
   LossSum loss;
   std::vector<float> exact;        ///< by Window on all ranks: what a training update uses
   std::vector<float> lesson_form;  ///< W * S_r / N on each rank, then the mean over ranks, as under a mean-reducing DDP
-  std::vector<Wrong> wrong;        ///< only the controls that show on this window (objective/controls.h)
+  std::vector<ControlGradient> controls;
 };
 
 /// Computes all of it at the parameters of `state`, which stay as they are. Dropout is off. Throws the same error on

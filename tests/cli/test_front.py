@@ -43,7 +43,7 @@ def refused(*arguments):
 
 def test_the_overview_lists_every_command_of_the_lesson():
     lesson = {"acquire", "env", "prepare", "reference", "check-loss", "train", "evaluate", "exercise", "plot",
-              "checkpoints", "clean", "generate", "demo", "version"}
+              "checkpoints", "clean", "generate", "demo", "verify", "version"}
     assert lesson <= set(commands())
 
 

@@ -73,3 +73,17 @@ WindowBatches wrap_window_batches(const PlanWindow& window, AtomRange range, con
   }
   return batches;
 }
+
+void real_divide(float* gradient, std::int64_t count, double by) asm("__real__ZN8samegrad15divide_gradientEPfld");
+void wrap_divide(float* gradient, std::int64_t count, double by) asm("__wrap__ZN8samegrad15divide_gradientEPfld");
+void wrap_divide(float* gradient, std::int64_t count, double by) {
+  real_divide(gradient, count, by);
+  if (broken("billionth-in-a-component")) gradient[0] += 1e-9F;
+}
+
+void real_divide(double* gradient, std::int64_t count, double by) asm("__real__ZN8samegrad15divide_gradientEPdld");
+void wrap_divide(double* gradient, std::int64_t count, double by) asm("__wrap__ZN8samegrad15divide_gradientEPdld");
+void wrap_divide(double* gradient, std::int64_t count, double by) {
+  real_divide(gradient, count, by);
+  if (broken("billionth-in-a-component")) gradient[0] += 1e-9;
+}

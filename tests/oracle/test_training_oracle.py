@@ -166,3 +166,31 @@ def test_the_comparison_rejects_a_mean_of_means(tmp_path):
         parameter.grad /= 4
     with pytest.raises(AssertionError):
         assert_gradients_equal(load_file(tmp_path / "dump/gradients-0001.safetensors"), model)
+
+
+# float64 end to end, against another library's float64: 1e-12 is far above rounding and far below any mistake.
+@pytest.mark.parametrize("processes", [1, 3])
+@pytest.mark.parametrize("task", ["lesson", "text"])
+def test_a_windows_float64_gradient_equals_pytorchs(tmp_path, task, processes):
+    words = ["--set", "plan.updates=4", "--set", "model.layers=1", "--set", "model.width=64"]
+    if task == "text":
+        data = tmp_path / "data.jsonl"
+        rows = [{"prompt": f"n{i}: ", "completion": "word " * (1 + i * 7 % 13)} for i in range(24)]
+        data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        words += ["--config", CONFIGS / "text.yaml", "--set", f"data.train={data}", "--set", "model.positions=48",
+                  "--set", "plan.batch_size_per_rank=2"]
+    else:
+        words += ["--set", "plan.stop_at=2"]
+    report = json.loads(run_samegrad(tmp_path, "verify", "--json", "--nproc", processes, "--update", 2,
+                                     "--dump-gradients", "dump", *words))
+    module = TorchModel(json.loads(run_samegrad(tmp_path, "config", "--json", *words))["model"]).double()
+    module.load_state_dict({name: value.double() for name, value in
+                            load_file(tmp_path / "outputs/init.safetensors").items()})
+    plan = json.loads((tmp_path / "outputs/plan.json").read_text())["plan"]
+    samples = text_samples(data, 48) if task == "text" else lesson_samples(tmp_path)
+    loss_sum, count = backward_of_window(module, samples, [i for rank in plan[1] for micro in rank for i in micro])
+    assert report["float64"]["supervised_tokens"] == count
+    assert report["float64"]["loss_sum"] == pytest.approx(loss_sum, rel=1e-13)
+    ours = load_file(tmp_path / "dump/verify-0002-float64.safetensors")
+    assert all(gradient.dtype == torch.float64 for gradient in ours.values())
+    assert_gradients_equal(ours, module, atol=1e-12, rtol=1e-12)

@@ -72,6 +72,21 @@ TEST(Controls, ShowOnlyWhereTheyDifferFromTheRightFactor) {
   EXPECT_TRUE(control_shows(Control::kMissingWorldSize, equal, 1, 1e-3));
 }
 
+TEST(Controls, SayWhyTheyCannotShowExactlyWhereTheyCannot) {
+  const auto why = [](Control control, const std::vector<AtomCounts>& atoms, std::int64_t accumulation) {
+    return why_it_cannot_show(control, atoms, accumulation, 1e-3);
+  };
+  for (const Control control : kAllControls) {
+    EXPECT_EQ(why_it_cannot_show(control, kAtoms, 2, 1e-3), "") << control_name(control);
+    EXPECT_NE(why(control, {{5, 5}}, 1), "") << control_name(control);
+  }
+  EXPECT_NE(why(Control::kMeanOfMeans, {{5, 5}, {5, 5}}, 1).find("same number of tokens"), std::string::npos);
+  EXPECT_EQ(why(Control::kExtraAccumulationDivision, {{5, 5}, {7, 7}}, 1), "the accumulation is 1");
+  EXPECT_EQ(why(Control::kMissingWorldSize, {{5, 5}, {7, 7}}, 2), "there is 1 virtual rank");
+  EXPECT_NE(why(Control::kLocalCount, {{5, 5}, {7, 7}, {6, 6}, {6, 6}}, 2).find("same number"), std::string::npos);
+  EXPECT_NE(why(Control::kCountBeforeShift, {{10'000, 10'001}}, 1).find("too little"), std::string::npos);
+}
+
 TEST(Controls, HaveDifferentNames) {
   std::set<std::string_view> names;
   for (const Control control : kAllControls) names.insert(control_name(control));

@@ -1,0 +1,46 @@
+#include "apps/samegrad/command_config.h"
+
+#include "samegrad/base/error.h"
+#include "samegrad/base/json.h"
+#include "samegrad/config/load.h"
+
+namespace samegrad {
+namespace {
+
+std::string current_run_id(const RunPaths& paths) {
+  if (!std::filesystem::exists(paths.current_run)) return "";
+  const Json current = read_json_file(paths.current_run, "resume");
+  return current.is_object() && current.contains("run_id") && current["run_id"].is_string()
+             ? current["run_id"].get<std::string>()
+             : "";
+}
+
+}  // namespace
+
+LatestCheckpoint latest_checkpoint(const RunPaths& paths) {
+  return find_latest(paths.checkpoints, current_run_id(paths));
+}
+
+Checkpoint checkpoint_to_verify(const CommandLine& line) {
+  if (line.checkpoint != "latest") return verify_checkpoint(line.checkpoint);
+  const RunPaths paths(line.run);
+  LatestCheckpoint latest = latest_checkpoint(paths);
+  if (!latest.found) {
+    throw InputError("verify", "--checkpoint latest: no complete checkpoint of the current run in " +
+                                   paths.checkpoints.string() + "; give a checkpoint's path, or train first");
+  }
+  return std::move(*latest.found);
+}
+
+RunConfig command_config(const CommandLine& line) {
+  if (line.subcommand != "verify" || line.checkpoint.empty() || !line.config.empty()) {
+    return load_config(line.config, line.overrides);
+  }
+  const Checkpoint checkpoint = checkpoint_to_verify(line);
+  if (!checkpoint.state.contains("config")) {
+    throw CheckError("verify", (checkpoint.path / "state.json").string() + ": 'config' is missing");
+  }
+  return override_config(config_from_json(checkpoint.state["config"]), line.overrides);
+}
+
+}  // namespace samegrad
