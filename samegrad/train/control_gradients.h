@@ -18,9 +18,9 @@ struct ControlGradient {
   std::vector<float> gradient;  ///< flat, in the parameters' layout; empty where it cannot show
 };
 
-/// Every control of objective/controls.h at `parameters` (float32): the atoms' gradients by the model, one after another
-/// in this process, weighed as the mistake would on as many processes as virtual ranks. Dropout is off. Requires a
-/// supervised unit. Local.
+/// Every control of objective/controls.h at `parameters` (float32): the atoms' gradients by the model, one after
+/// another in this process, weighed as the mistake would on as many processes as virtual ranks. Dropout is off.
+/// Requires a supervised unit. Local.
 std::vector<ControlGradient> control_gradients(const RunConfig& config, const SampleSource& train,
                                                const PlanWindow& window, const FlatParameters& parameters);
 
