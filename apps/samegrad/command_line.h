@@ -19,12 +19,19 @@ struct CommandLine {
   bool quiet = false;
 
   std::int64_t nproc = 0;             ///< train, evaluate, exercise, verify: processes to start; 0: not given
+  std::int64_t stop_at = 0;           ///< train: also in `overrides`; 0: not given
   bool continuous = false;            ///< train: also in `overrides`
   std::string resume;                 ///< train: path, "latest" or "auto"; empty: a new run
   bool allow_other_dispatch = false;  ///< train: a resume where bits may differ
   bool dry_run = false;               ///< train, clean
   bool trace_ids = false;             ///< train
   std::string dump_gradients;         ///< train, verify: folder; empty: no
+
+  std::vector<std::int64_t> stops;    ///< verify-resume; empty: not given; so is the next
+  std::vector<std::int64_t> worlds;   ///< verify-resume: processes of each leg, or of each uninterrupted run
+  std::vector<std::string> backends;  ///< verify-resume; empty: the config's
+  std::int64_t updates = 0;           ///< verify-resume; 0: not given
+  bool keep = false;                  ///< verify-resume
 
   std::vector<std::string> diagnose_files;  ///< diagnose: the suspect and the reference
   std::int64_t world_size = 0;              ///< diagnose; 0: not given; so are the next

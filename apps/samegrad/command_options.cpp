@@ -1,6 +1,7 @@
 #include "apps/samegrad/command_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -43,7 +44,7 @@ void add_processes_option(CLI::App& command, CommandLine& line) {
 void add_train_options(CLI::App& command, CommandLine& line) {
   add_processes_option(command, line);
   add_count(command, "--stop-at", 1'000'000'000, "Ends at this update with a checkpoint (plan.stop_at)",
-            [&line](std::int64_t update) { line.shorthands.push_back("plan.stop_at=" + std::to_string(update)); });
+            [&line](std::int64_t update) { line.stop_at = update; });
   command.add_flag("--continuous", line.continuous, "Trains to the last update without a stop (plan.stop_at=0)");
   command.add_option("--resume", line.resume, "Goes on from a checkpoint; auto: from the latest, or starts")
       ->type_name("PATH|latest|auto");
@@ -81,6 +82,44 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
+/// The whole numbers of a list with commas.
+std::vector<std::int64_t> parse_list(const std::string& option, const std::string& text, std::int64_t least,
+                                     std::int64_t most, const std::string& example) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& part : split(text)) {
+    numbers.push_back(parse_number<std::int64_t>(option, part, least, most,
+                                                 "whole numbers, " + std::to_string(least) + " to " +
+                                                     std::to_string(most) + ", with commas between, e.g. " + example));
+  }
+  return numbers;
+}
+
+void add_verify_resume_options(CLI::App& command, CommandLine& line) {
+  constexpr std::int64_t kMostUpdates = 1'000'000'000;
+  command
+      .add_option_function<std::string>(
+          "--stops",
+          [&line](const std::string& text) { line.stops = parse_list("--stops", text, 1, kMostUpdates, "3,7"); },
+          "Updates at which the training stops and is resumed")
+      ->type_name("N,N,...");
+  command
+      .add_option_function<std::string>(
+          "--worlds",
+          [&line](const std::string& text) {
+            line.worlds = parse_list("--worlds", text, 1, kMostLocalProcesses, "2,3,1");
+          },
+          "Processes before, between and after the stops; without --stops: of runs that are not stopped")
+      ->type_name("N,N,...");
+  add_count(command, "--updates", kMostUpdates, "Length of each run; default 12, or 4 past the last stop",
+            [&line](std::int64_t count) { line.updates = count; });
+  command
+      .add_option_function<std::string>(
+          "--backends,--backend", [&line](const std::string& text) { line.backends = split(text); },
+          "How the processes talk; of several, each makes all runs; default run.backend")
+      ->type_name("NAME,NAME,...");
+  command.add_flag("--keep", line.keep, "Leaves its folder where all is equal, too");
+}
+
 void add_diagnose_options(CLI::App& command, CommandLine& line) {
   command.add_option("FILES", line.diagnose_files, "A, the suspect, and B, the reference")
       ->type_name("A.safetensors B.safetensors")
@@ -93,10 +132,7 @@ void add_diagnose_options(CLI::App& command, CommandLine& line) {
   add_count(command, "--samples", kMost, "Samples of the update, over all processes; needs --rank-tokens",
             [&line](std::int64_t count) { line.samples = count; });
   const auto take_tokens = [&line](const std::string& text) {
-    for (const std::string& part : split(text)) {
-      line.rank_tokens.push_back(parse_number<std::int64_t>("--rank-tokens", part, 0, 1'000'000'000'000'000,
-                                                            "whole numbers with commas between, e.g. 12,36"));
-    }
+    line.rank_tokens = parse_list("--rank-tokens", text, 0, 1'000'000'000'000'000, "12,36");
   };
   command
       .add_option_function<std::string>("--rank-tokens", take_tokens, "Supervised tokens of each process in the update")
@@ -130,6 +166,17 @@ void add_bisect_options(CLI::App& command, CommandLine& line) {
       "--no-replay", [&line] { line.replay = false; }, "Only compares what the runs recorded");
 }
 
+void check_verify_resume(const CommandLine& line) {
+  if (std::ranges::adjacent_find(line.stops, std::greater_equal<>()) != line.stops.end()) {
+    refuse_usage("verify-resume: --stops: each must be after the one before, as in --stops 3,7");
+  }
+  if (!line.stops.empty() && !line.worlds.empty() && line.worlds.size() != line.stops.size() + 1) {
+    refuse_usage("verify-resume: --worlds: " + std::to_string(line.worlds.size()) + " given; with " +
+                 std::to_string(line.stops.size()) + " stops there are " + std::to_string(line.stops.size() + 1) +
+                 " legs: give as many, or none");
+  }
+}
+
 }  // namespace
 
 void refuse_usage(const std::string& message) { throw InputError("usage", message); }
@@ -144,6 +191,8 @@ void add_own_options(CLI::App& command, CommandLine& line) {
     add_bisect_options(command, line);
   } else if (name == "verify") {
     add_verify_options(command, line);
+  } else if (name == "verify-resume") {
+    add_verify_resume_options(command, line);
   } else if (name == "diagnose") {
     add_diagnose_options(command, line);
   } else if (name == "env") {
@@ -176,6 +225,9 @@ void check_own_options(const CLI::App& command, CommandLine& line) {
     }
     line.shorthands.emplace_back("plan.stop_at=0");
   }
+  if (line.stop_at > 0) {
+    line.shorthands.push_back("plan.stop_at=" + std::to_string(line.stop_at));
+  }
   line.overrides.insert(line.overrides.end(), line.shorthands.begin(), line.shorthands.end());
   if (line.subcommand == "clean" && line.scope != "generated") {
     refuse_usage(line.scope.empty() ? "clean: say what: --scope generated [--dry-run]"
@@ -193,6 +245,9 @@ void check_own_options(const CLI::App& command, CommandLine& line) {
     if (line.samples > 0 && line.rank_tokens.empty()) {
       refuse_usage("diagnose: --samples without --rank-tokens; both are needed for a count before the shift");
     }
+  }
+  if (line.subcommand == "verify-resume") {
+    check_verify_resume(line);
   }
   if (line.run.empty()) {
     refuse_usage("--run: ''; a folder is needed, '.' is this one");

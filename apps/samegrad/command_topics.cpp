@@ -74,6 +74,21 @@ std::vector<CommandTopic> make_topics() {
                     "samegrad train --nproc 2 --resume artifacts/checkpoints/step-0050",
                     "samegrad train --nproc 2 --config configs/text.yaml --set data.train=my.jsonl",
                     "samegrad train --dry-run --set plan.virtual_ranks=4"}},
+      {.name = "verify-resume",
+       .summary = "Proves that stops, resumes and the number of processes change no bit",
+       .detail =
+           "Trains your config by one process without a stop, then by other numbers of processes, then in legs: each\n"
+           "stops with a checkpoint from which the next goes on, with another number of processes. Every update of\n"
+           "each run is compared: samples, gradient, parameters, loss, learning rate. `2 to 4, 3 to 12` is 2 "
+           "processes\n"
+           "up to update 4, then 3 up to 12. Without --stops and --worlds it chooses several. Exit code 3 where one\n"
+           "differs, with the first update and the parameter that is furthest off.",
+       .reads = "the config; data.train and data.validation of a text run",
+       .writes = "outputs/verify-resume/, removed where all is equal; nothing of the run's own",
+       .examples = {"samegrad verify-resume", "samegrad verify-resume --stops 3,7 --worlds 2,3,1",
+                    "samegrad verify-resume --worlds 1,2,4,8 --updates 20 --json",
+                    "samegrad verify-resume --config configs/text.yaml --set data.train=my.jsonl"},
+       .prints_results = true},
       {.name = "evaluate",
        .summary = "Scores, the report, and every check of the run",
        .detail =

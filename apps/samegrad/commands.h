@@ -19,6 +19,7 @@ int run_diagnose(const CommandLine& command);
 int run_env(const CommandLine& command);
 int run_plot(const CommandLine& command);
 int run_prepare(const CommandLine& command);
+int run_verify_resume(const CommandLine& command);
 int run_version(const CommandLine& command);
 
 // Run by the worker.

@@ -16,6 +16,7 @@ const Command* find_command(std::string_view name) {
                                         Command{"env", run_env},
                                         Command{"plot", run_plot},
                                         Command{"prepare", run_prepare},
+                                        Command{"verify-resume", run_verify_resume},
                                         Command{"version", run_version}};
   const auto* const found = std::ranges::find(kCommands, name, &Command::name);
   return found == kCommands.end() ? nullptr : found;

@@ -103,6 +103,8 @@ class Search {
     }
     if (fs::is_symlink(status)) {
       found_.left.push_back({path, "a link"});
+    } else if (fs::is_directory(status) && path == paths_.verify_resume) {
+      visit_nested_run(path);
     } else if (fs::is_directory(status)) {
       is_ours(path) ? visit_folder(path) : found_.left.push_back({path, "a folder that samegrad does not know"});
     } else if (fs::is_regular_file(status) && is_known_file(path)) {
@@ -111,6 +113,16 @@ class Search {
     } else {
       found_.left.push_back({path, "not a file that samegrad knows by name"});
     }
+  }
+
+  /// A run's folder in the run's folder.
+  void visit_nested_run(const fs::path& folder) {
+    GeneratedFiles nested = find_generated(RunPaths(folder));
+    const auto add = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    add(found_.files, nested.files);
+    add(found_.folders, nested.folders);
+    add(found_.left, nested.left);
+    found_.folders.push_back(folder);
   }
 
   void visit_folder(const fs::path& folder) {

@@ -5,6 +5,7 @@
 
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
+#include "samegrad/checkpoint/resume_rules.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
 #include "samegrad/train/whole_gradient.h"
 
@@ -65,7 +66,7 @@ ReplayedRun::ReplayedRun(RunOrigin origin, const RunPaths& paths, const Recorded
   refuse_changed_file(config_, run_.data.lock);
   TrainState state = initial_state(config_);
   if (origin.checkpoint) {
-    refuse_other_run(*origin.checkpoint, config_, *run_.plan, run_.data.lock);
+    check_resume(*origin.checkpoint, config_, *run_.plan, run_.data.lock);
     restore_training(*origin.checkpoint, state);
     started_from_ = origin.checkpoint->path.string();
   } else {

@@ -36,6 +36,8 @@ std::optional<ResumeFacts> resume_facts(const RunPaths& paths) {
   const HashByUpdate continuous = hashes_of_last(lines, "continuous");
   const HashByUpdate resumed = hashes_of_last(lines, "resumed");
   if (continuous.empty() || resumed.empty()) return std::nullopt;
+  // A run that was made longer, or stopped again, has other final parameters by right.
+  if (continuous.rbegin()->first != resumed.rbegin()->first) return std::nullopt;
   ResumeFacts facts{.stopped_at = resumed.begin()->first - 1,
                     .last_update = continuous.rbegin()->first,
                     .final_parameters = compare_tensor_files(resumed_file, continuous_file),

@@ -7,6 +7,7 @@
 #include "apps/samegrad/command_config.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
+#include "samegrad/checkpoint/resume_rules.h"
 #include "samegrad/checkpoint/saved_dispatch.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
 
@@ -55,7 +56,9 @@ StartPoint choose_start(RunContext& context, const std::string& resume, bool all
       return;
     }
     const Checkpoint checkpoint = verify_checkpoint(chosen);
-    refuse_other_run(checkpoint, context.config, *context.run.plan, context.run.data.lock);
+    for (const std::string& note : check_resume(checkpoint, context.config, *context.run.plan, context.run.data.lock)) {
+      if (context.leader()) log_warn("[resume] " + note);
+    }
     const std::string warning = check_saved_dispatch(checkpoint, context.dispatch, allow_other_dispatch);
     if (context.leader() && !warning.empty()) log_warn(warning);
     restore_training(checkpoint, start.state);

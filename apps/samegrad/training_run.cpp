@@ -66,11 +66,9 @@ TrainingRun::TrainingRun(RunContext& context, const CommandLine& command, StartP
       kind_(kind_of(resumed_from_.has_value(), last_update_, context.run.plan->updates())) {}
 
 int TrainingRun::run() {
-  if (first_update_ > context_->run.plan->updates()) {
-    if (context_->leader()) {
-      std::cout << "already at update " << trainer_.state().update << " of " << context_->run.plan->updates()
-                << ": nothing is left to train\n";
-    }
+  if (nothing_left()) {
+    // A crash just after the last checkpoint leaves no final parameters.
+    if (!command_->dry_run) save_final_parameters(/*replace=*/false);
     return 0;
   }
   if (context_->leader()) {
@@ -106,11 +104,30 @@ int TrainingRun::run() {
     if (every > 0 && result.update % every == 0) save();
   }
   save();
-  save_final_parameters();
+  save_final_parameters(/*replace=*/true);
   if (context_->leader()) {
     show_summary(last_update_ < context_->run.plan->updates() ? "stopped as asked" : "finished");
   }
   return 0;
+}
+
+bool TrainingRun::nothing_left() const {
+  const std::int64_t update = trainer_.state().update;
+  const std::int64_t total = context_->run.plan->updates();
+  const std::int64_t asked = command_->stop_at;
+  if (asked > 0 && asked < update) {
+    throw InputError("resume", "--stop-at: " + std::to_string(asked) + "; " + resumed_from_->string() +
+                                   " is past it, at update " + std::to_string(update) + " of " + std::to_string(total) +
+                                   "; give a later one, or an earlier checkpoint");
+  }
+  if (update < total && (asked == 0 || asked > update)) return false;
+  if (context_->leader()) {
+    std::cout << "already at update " << update << " of " << total << ": nothing is left to train"
+              << (update < total ? " up to --stop-at " + std::to_string(asked) + "; give a later one"
+                                 : "; to train longer, raise plan.updates or plan.epochs")
+              << "\n";
+  }
+  return true;
 }
 
 UpdateResult TrainingRun::one_update() {
@@ -155,9 +172,13 @@ void TrainingRun::save() {
   saved_update_ = update;
 }
 
-void TrainingRun::save_final_parameters() {
-  together(*context_->comm, "save", last_update_, context_->timeout(), [&] {
+void TrainingRun::save_final_parameters(bool replace) {
+  together(*context_->comm, "save", trainer_.state().update, context_->timeout(), [&] {
     if (!context_->leader()) return;
+    const auto is_there = [&](const char* kind) {
+      return std::filesystem::exists(context_->paths.final_parameters(kind));
+    };
+    if (!replace && (is_there("stopped") || is_there("continuous") || is_there("resumed"))) return;
     write_file_atomically(
         context_->paths.final_parameters(kind_),
         safetensors_bytes(parameter_views(trainer_.state().parameters.layout(), trainer_.state().parameters.values())));

@@ -22,14 +22,14 @@ class TrainingRun {
   int run();
 
  private:
+  bool nothing_left() const;
   void show_header() const;
   void show_notes() const;
-  void dry_run();
   UpdateResult one_update();
   void dump_gradient(std::span<const float> gradient);
   std::optional<Evaluation> validation_due(std::int64_t update);
   void save();
-  void save_final_parameters();
+  void save_final_parameters(bool replace);
   int agreed_signal();
   void show_summary(const std::string& outcome);
 

@@ -10,6 +10,7 @@
 #include "samegrad/base/atomic_file.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
+#include "samegrad/checkpoint/resume_rules.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
 #include "samegrad/report/verification.h"
 #include "samegrad/train/control_gradients.h"
@@ -32,7 +33,7 @@ WeightsFrom load_weights(const CommandLine& command, const RunContext& context, 
     return {"initial, " + context.paths.init.string(), 0};
   }
   const Checkpoint checkpoint = checkpoint_to_verify(command);
-  refuse_other_run(checkpoint, context.config, *context.run.plan, context.run.data.lock);
+  check_resume(checkpoint, context.config, *context.run.plan, context.run.data.lock);
   load_parameters(checkpoint.path / "model.safetensors", parameters);
   return {checkpoint.path.string() + ", after update " + std::to_string(checkpoint.update), checkpoint.update};
 }

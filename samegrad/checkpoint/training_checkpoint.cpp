@@ -1,14 +1,12 @@
 #include "samegrad/checkpoint/training_checkpoint.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/checkpoint/resume_rules.h"
 #include "samegrad/config/load.h"
-#include "samegrad/data/data_lock.h"
 #include "samegrad/plan/plan_cursor.h"
 #include "samegrad/plan/sampler_history.h"
 
@@ -38,49 +36,6 @@ void read_blocks(const std::filesystem::path& path, const FlatLayout& layout,
   for (const auto& [suffix, flat] : blocks) {
     for (const ParameterPlace& place : layout.places()) copy_tensor(file, path, place.name + suffix, place, flat);
   }
-}
-
-// What a resume may change: where and how, when it stops, what to do about a window to come. The paths of the data: the
-// data lock compares contents.
-constexpr std::array<std::string_view, 9> kMayChange{"run",
-                                                     "logging",
-                                                     "checkpoint",
-                                                     "evaluation",
-                                                     "plan.stop_at",
-                                                     "objective.empty_window",
-                                                     "optimizer.non_finite",
-                                                     "data.train",
-                                                     "data.validation"};
-
-// The first leaf in which two configs differ; empty key: none.
-struct Difference {
-  std::string key;
-  std::string in_checkpoint;
-  std::string here;
-};
-
-// `prefix` is "" or a section with its dot.
-Difference first_difference(const Json& in_checkpoint, const Json& here, const std::string& prefix) {
-  for (const auto& [name, value] : here.items()) {
-    std::string key = prefix;
-    key += name;
-    if (std::ranges::find(kMayChange, key) != kMayChange.end()) continue;
-    if (!in_checkpoint.contains(name)) return {key, "nothing", value.dump()};
-    if (value.is_object()) {
-      Difference inner = first_difference(in_checkpoint[name], value, key + ".");
-      if (!inner.key.empty()) return inner;
-    } else if (in_checkpoint[name] != value) {
-      return {key, in_checkpoint[name].dump(), value.dump()};
-    }
-  }
-  return {};
-}
-
-const Json& member(const Checkpoint& checkpoint, const Json& object, const char* name) {
-  if (!object.is_object() || !object.contains(name)) {
-    throw CheckError("checkpoint", (checkpoint.path / "state.json").string() + ": '" + name + "' is missing");
-  }
-  return object[name];
 }
 
 template <typename Element>
@@ -173,11 +128,11 @@ void restore_training(const Checkpoint& checkpoint, TrainState& state) {
     histories.push_back(sampler_history_from_json(checkpoint.rank_files[rank], static_cast<std::int64_t>(rank),
                                                   (checkpoint.path / name).string()));
   }
-  const std::int64_t update = member(checkpoint, checkpoint.state, "update").get<std::int64_t>();
-  const std::int64_t skipped = member(checkpoint, checkpoint.state, "skipped_windows").get<std::int64_t>();
-  const std::int64_t non_finite = member(checkpoint, checkpoint.state, "skipped_non_finite").get<std::int64_t>();
+  const std::int64_t update = state_member(checkpoint, "update").get<std::int64_t>();
+  const std::int64_t skipped = state_member(checkpoint, "skipped_windows").get<std::int64_t>();
+  const std::int64_t non_finite = state_member(checkpoint, "skipped_non_finite").get<std::int64_t>();
 
-  const std::string hash_chain = member(checkpoint, checkpoint.state, "hash_chain").get<std::string>();
+  const std::string hash_chain = state_member(checkpoint, "hash_chain").get<std::string>();
   load_parameters(checkpoint.path / "model.safetensors", state.parameters);
   state.optimizer->restore_scalars(scalars.is_object() && scalars.contains("scalars") ? scalars["scalars"] : Json());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -188,26 +143,6 @@ void restore_training(const Checkpoint& checkpoint, TrainState& state) {
   state.update = update;
   state.skipped_windows = skipped;
   state.skipped_non_finite = non_finite;
-}
-
-void refuse_other_run(const Checkpoint& checkpoint, const RunConfig& config, const UpdatePlan& plan,
-                      const DataLock& data_lock) {
-  const Difference difference =
-      first_difference(member(checkpoint, checkpoint.state, "config"), config_to_json(config), "");
-  if (!difference.key.empty()) {
-    throw InputError("resume", difference.key + ": " + checkpoint.path.string() + " was trained with " +
-                                   difference.in_checkpoint + ", this run has " + difference.here +
-                                   "; a resume may not change it: give the old value, or start a new run");
-  }
-  compare_data_locks(
-      data_lock_from_json(member(checkpoint, checkpoint.state, "data_lock"), (checkpoint.path / "state.json").string()),
-      data_lock);
-  if (member(checkpoint, checkpoint.state, "plan_digest") != plan.digest()) {
-    throw InputError("resume", "plan: " + checkpoint.path.string() + " was trained on plan " +
-                                   checkpoint.state["plan_digest"].get<std::string>().substr(0, 12) +
-                                   ", this run has plan " + plan.digest().substr(0, 12) +
-                                   "; start a new run, or use the data and version that made the checkpoint");
-  }
 }
 
 }  // namespace samegrad

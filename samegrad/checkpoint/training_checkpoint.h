@@ -38,10 +38,4 @@ std::vector<TensorView> parameter_views(const FlatLayout& layout, std::span<cons
 /// Views of the optimizer's state, `<parameter>.<state>`, as optimizer.safetensors has them. Local.
 std::vector<TensorView> optimizer_views(const TrainState& state);
 
-/// Throws InputError naming key, the checkpoint's value and this run's for the first thing that a resume may not
-/// change: everything that decides bits. May change: sections run, logging, checkpoint, evaluation,
-/// plan.stop_at, and the policies objective.empty_window and optimizer.non_finite. Local.
-void refuse_other_run(const Checkpoint& checkpoint, const RunConfig& config, const UpdatePlan& plan,
-                      const DataLock& data_lock);
-
 }  // namespace samegrad

@@ -59,11 +59,26 @@ MappedFile verified_part(const std::filesystem::path& folder, const ManifestFile
   return file;
 }
 
-/// A listed JSON file, which must hold `value` under `key`.
-Json verified_json(const std::filesystem::path& folder, const ManifestFile& listed, const char* key,
-                   const Json& value) {
-  const MappedFile file = verified_part(folder, listed);
-  const std::filesystem::path path = folder / listed.name;
+/// Refuses the file of virtual rank `rank` where its content is not the one listed; says so where it is another rank's.
+MappedFile verified_rank_file(const std::filesystem::path& folder, const ManifestFile& listed, std::size_t rank) {
+  try {
+    return verified_part(folder, listed);
+  } catch (const CheckError&) {
+    const std::filesystem::path path = folder / listed.name;
+    if (!std::filesystem::exists(path)) {
+      refuse(path, "missing, the history of virtual rank " + std::to_string(rank) + "; the checkpoint is not complete");
+    }
+    const Json json = Json::parse(open_part(path).bytes(), nullptr, /*allow_exceptions=*/false);
+    const Json holds = json.is_object() ? json.value("virtual_rank", Json()) : Json();
+    if (holds.is_number_integer() && holds != rank) {
+      refuse(path, "holds the history of virtual rank " + holds.dump() + ", not of " + std::to_string(rank));
+    }
+    throw;
+  }
+}
+
+/// The JSON of a verified file, which must hold `value` under `key`.
+Json verified_json(const MappedFile& file, const std::filesystem::path& path, const char* key, const Json& value) {
   Json json = parse_strict_json(file.bytes(), path.string());
   if (!json.is_object() || json.value(key, Json()) != value) {
     refuse(path, std::string(key) + " is not " + printable_json(value) + ", as the checkpoint has it elsewhere");
@@ -97,12 +112,15 @@ Checkpoint verify_checkpoint(const std::filesystem::path& given) {
 
   verified_part(path, manifest.files[0]);
   verified_part(path, manifest.files[1]);
-  checkpoint.state = verified_json(path, manifest.files[2], "update", manifest.update);
+  checkpoint.state =
+      verified_json(verified_part(path, manifest.files[2]), path / kStateFile, "update", manifest.update);
   if (checkpoint.state.value("run_id", Json()) != manifest.run_id) {
     refuse(path / kStateFile, "run_id is not the manifest's");
   }
   for (std::size_t i = 0; i < manifest.virtual_ranks(); ++i) {
-    checkpoint.rank_files.push_back(verified_json(path, manifest.files[3 + i], "virtual_rank", i));
+    const ManifestFile& listed = manifest.files[3 + i];
+    checkpoint.rank_files.push_back(
+        verified_json(verified_rank_file(path, listed, i), path / listed.name, "virtual_rank", i));
   }
   const SafetensorsFile model(path / kModelFile);
   const SafetensorsFile optimizer(path / kOptimizerFile);

@@ -22,6 +22,10 @@ RunPaths::RunPaths(std::filesystem::path folder)
       metrics(outputs / "metrics.jsonl"),
       report(outputs / "report.json"),
       figures(outputs / "figures"),
+      verify_resume(outputs / "verify-resume"),
+      legs_log(outputs / "legs.log"),
+      diverged_reference(outputs / "diverged-reference.safetensors"),
+      diverged_schedule(outputs / "diverged-schedule.safetensors"),
       checkpoints(run / "artifacts" / "checkpoints") {}
 
 std::filesystem::path RunPaths::final_parameters(const std::string& kind) const {
@@ -39,8 +43,9 @@ std::filesystem::path RunPaths::figure(const std::string& name, const std::strin
 }
 
 std::vector<std::filesystem::path> RunPaths::generated_files() const {
-  std::vector<std::filesystem::path> files = {plan,        init,        data_lock, reference32,
-                                              reference64, current_run, metrics,   report};
+  std::vector<std::filesystem::path> files = {
+      plan,    init,   data_lock, reference32,        reference64,      current_run,
+      metrics, report, legs_log,  diverged_reference, diverged_schedule};
   for (const char* kind : {"stopped", "continuous", "resumed"}) {
     files.push_back(final_parameters(kind));
   }

@@ -28,6 +28,11 @@ struct RunPaths {
   std::filesystem::path metrics;
   std::filesystem::path report;
   std::filesystem::path figures;
+  /// The folder of `samegrad verify-resume`: a run's folder itself, with the next three in it.
+  std::filesystem::path verify_resume;
+  std::filesystem::path legs_log;            ///< what the workers of the legs printed
+  std::filesystem::path diverged_reference;  ///< parameters after the first update that differs
+  std::filesystem::path diverged_schedule;
   std::filesystem::path checkpoints;
 
   /// outputs/final-KIND.safetensors; kind is stopped, continuous or resumed.

@@ -71,6 +71,7 @@ class Launch {
                                 {kLocalWorldSizeVariable, size_text},
                                 {kSharedMemoryVariable, std::to_string(shared_memory_.get())}});
     program.inherited_fd = shared_memory_.get();
+    program.output_fd = options_.output_fd;
     program.signal_mask = signals_.mask_before();
     return program;
   }

@@ -78,6 +78,7 @@ struct ChildPlan {
   const sigset_t* signal_mask;
   int parent_pid;
   int inherited_fd;
+  int output_fd;
   int report_fd;
   int null_fd;
   int error_fd;
@@ -90,6 +91,10 @@ struct ChildPlan {
     _exit(1);
   }
   dup2(plan.null_fd, STDIN_FILENO);
+  if (plan.output_fd >= 0) {
+    dup2(plan.output_fd, STDOUT_FILENO);
+    dup2(plan.output_fd, STDERR_FILENO);
+  }
   fcntl(plan.report_fd, F_SETFD, 0);
   if (plan.inherited_fd >= 0) {
     fcntl(plan.inherited_fd, F_SETFD, 0);
@@ -123,6 +128,7 @@ WorkerProcess::WorkerProcess(const WorkerProgram& program) {
                        &program.signal_mask,
                        getpid(),
                        program.inherited_fd,
+                       program.output_fd,
                        report.ends[1],
                        null_fd,
                        exec_error.ends[1]};

@@ -17,6 +17,7 @@ struct WorkerProgram {
   std::vector<std::string> arguments;  ///< without the program's name
   EnvironmentVariables environment;    ///< replaces variables of the same name, beside the launcher's own
   int inherited_fd = -1;               ///< stays open in the worker under the same number; -1: none
+  int output_fd = -1;                  ///< becomes its standard output and error; -1: it has the launcher's
   sigset_t signal_mask{};
 };
 

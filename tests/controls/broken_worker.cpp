@@ -1,12 +1,11 @@
 // samegrad-worker with a well-known mistake built in: SAMEGRAD_BROKEN names it. The linker puts these functions in the
 // place of the product's (--wrap), so the product itself has no switch for them.
-#include <cstdlib>
 #include <optional>
-#include <string_view>
 
 #include "samegrad/model/model.h"
 #include "samegrad/objective/scale.h"
 #include "samegrad/train/window_batches.h"
+#include "tests/controls/broken.h"
 
 namespace {
 
@@ -21,11 +20,6 @@ using samegrad::WindowBatches;
 
 constexpr double kRanks = 2.0;
 constexpr double kAccumulation = 2.0;
-
-bool broken(std::string_view mistake) {
-  const char* chosen = std::getenv("SAMEGRAD_BROKEN");
-  return chosen != nullptr && mistake == chosen;
-}
 
 double units_of_this_rank = 0.0;
 
@@ -54,6 +48,10 @@ at::Tensor wrap_loss_sum(const Model* model, const PackedBatch& batch, const std
   if (broken("randomness-restarted") && key) {
     static const std::int64_t kFirstUpdate = key->update;
     key->update -= kFirstUpdate;
+  }
+  if (broken("generator-carried") && key) {
+    static std::int64_t drawn = 0;
+    *key = DropoutKey{key->seed, /*update=*/0, drawn++};
   }
   const at::Tensor sum = real_loss_sum(model, batch, key);
   if (broken("mean-of-means")) return sum / static_cast<double>(batch.supervised_tokens());

@@ -3,15 +3,19 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
-
-from safetensors.torch import load_file
 
 SAMEGRAD = pathlib.Path(os.environ["SAMEGRAD_BIN"]) / "samegrad"
 CONFIG = pathlib.Path(os.environ["SAMEGRAD_SOURCE"]) / "configs/text.yaml"
 LN_256 = 5.545177444479562
 SMALL = {"model.width": 32, "model.layers": 1, "model.heads": 2, "model.feed_forward": 64, "model.positions": 128,
          "schedule.kind": "constant", "schedule.warmup_updates": 0}
+
+
+def load_tensors(path):
+    from safetensors.torch import load_file  # 2 s: only where it is needed
+    return load_file(path)
 
 
 class Run:
@@ -21,14 +25,29 @@ class Run:
     def metrics(self):
         return [json.loads(line) for line in (self.folder / "outputs/metrics.jsonl").open()]
 
+    def chain(self):
+        """update -> its hash chain."""
+        return {line["update"]: line["hash_chain"] for line in self.metrics()}
+
+    def windows(self):
+        """update -> the atoms of its window in their order, whichever rank had them; needs --trace-ids."""
+        found = {}
+        for update, atoms in re.findall(r"^update (\d+) rank \d+: (.*)$", self.output, re.MULTILINE):
+            found.setdefault(int(update), []).extend(json.loads(atoms))
+        return found
+
     def gradient(self, update):
-        return load_file(self.folder / f"dump/gradients-{update:04d}.safetensors")
+        return load_tensors(self.folder / f"dump/gradients-{update:04d}.safetensors")
 
     def checkpoints(self):
         return sorted(path.name for path in self.folder.glob("artifacts/checkpoints/*"))
 
     def final(self):
-        return load_file(next(self.folder.glob("outputs/final-*.safetensors")))
+        return load_tensors(next(self.folder.glob("outputs/final-*.safetensors")))
+
+    def final_bytes(self, kind):
+        """The same tensors have the same bytes."""
+        return (self.folder / f"outputs/final-{kind}.safetensors").read_bytes()
 
 
 def write_rows(path, rows):
@@ -36,13 +55,14 @@ def write_rows(path, rows):
     return path
 
 
-def train(folder, data, *, ranks=1, virtual_ranks=1, accumulation=1, batch=1, words=(), **settings):
+def train(folder, data, *, ranks=1, virtual_ranks=1, accumulation=1, batch=1, words=(), dump=True, **settings):
     """`settings` are config keys with __ for the dot. Returns the run, whatever its exit code."""
     folder.mkdir(parents=True, exist_ok=True)
     keys = {**SMALL, "plan.virtual_ranks": virtual_ranks, "plan.accumulation": accumulation,
             "plan.batch_size_per_rank": batch, "plan.epochs": 1, "data.train": data,
             **{key.replace("__", "."): value for key, value in settings.items()}}
-    arguments = [SAMEGRAD, "train", "--config", CONFIG, "--nproc", ranks, "--dump-gradients", "dump", *words]
+    arguments = [SAMEGRAD, "train", "--config", CONFIG, "--nproc", ranks, "--trace-ids",
+                 *(["--dump-gradients", "dump"] if dump else []), *words]
     for key, value in keys.items():
         arguments += ["--set", f"{key}={value}"]
     done = subprocess.run([str(word) for word in arguments], cwd=folder, capture_output=True, text=True, timeout=120)

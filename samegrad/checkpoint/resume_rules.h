@@ -1,0 +1,32 @@
+// What a resume may change of its run, and what it must not: everything else that decides bits.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "samegrad/checkpoint/checkpoint.h"
+#include "samegrad/config/run_config.h"
+#include "samegrad/data/data_lock.h"
+#include "samegrad/plan/update_plan.h"
+
+namespace samegrad {
+
+/// Configuration keys, and sections as a whole, that a resume may change; docs/exactness.md lists the same ones with
+/// what follows. The number of processes is no key: it may always change.
+std::span<const std::string_view> keys_a_resume_may_change();
+
+/// Holds a verified checkpoint against the run that is to go on from it. Returns what the user should know of allowed
+/// changes, a line each: a total number of updates on which the schedule depends, other validation data.
+///
+/// Throws InputError naming key, the checkpoint's value and this run's for the first thing that may not change (config,
+/// training data, plan), and for fewer updates in all than the checkpoint has. Throws CheckError naming file (and rank)
+/// where the checkpoint's place in the plan, or a virtual rank's history, is not that of its update. Local.
+std::vector<std::string> check_resume(const Checkpoint& checkpoint, const RunConfig& config, const UpdatePlan& plan,
+                                      const DataLock& data_lock);
+
+/// A member of the checkpoint's state.json. Throws CheckError where it is missing. Local.
+const Json& state_member(const Checkpoint& checkpoint, std::string_view name);
+
+}  // namespace samegrad

@@ -1,0 +1,64 @@
+// Mistakes that only a resume, or another number of processes, brings to light: SAMEGRAD_BROKEN names one. The linker
+// puts these functions in the place of the product's (--wrap).
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "samegrad/checkpoint/training_checkpoint.h"
+#include "samegrad/plan/update_plan.h"
+#include "tests/controls/broken.h"
+
+namespace {
+
+using samegrad::Checkpoint;
+using samegrad::Optimizer;
+using samegrad::PlanCursor;
+using samegrad::PlanWindow;
+using samegrad::RunConfig;
+using samegrad::SampleSource;
+using samegrad::TrainState;
+using samegrad::UpdatePlan;
+
+// A data loader that starts again in each process, as one without a saved position does.
+class RestartedPlan : public UpdatePlan {
+ public:
+  explicit RestartedPlan(std::unique_ptr<UpdatePlan> plan) : plan_(std::move(plan)) {}
+
+  std::int64_t updates() const override { return plan_->updates(); }
+  PlanWindow window(std::int64_t update) const override {
+    if (first_ == 0) first_ = update;
+    PlanWindow window = plan_->window(update - first_ + 1);
+    window.update = update;
+    return window;
+  }
+  PlanCursor cursor(std::int64_t updates_done) const override { return plan_->cursor(updates_done); }
+  std::string_view rule() const override { return plan_->rule(); }
+  std::string digest() const override { return plan_->digest(); }
+
+ private:
+  std::unique_ptr<UpdatePlan> plan_;
+  mutable std::int64_t first_ = 0;
+};
+
+}  // namespace
+
+void real_restore_training(const Checkpoint& checkpoint, TrainState& state) asm(
+    "__real__ZN8samegrad16restore_trainingERKNS_10CheckpointERNS_10TrainStateE");
+void wrap_restore_training(const Checkpoint& checkpoint, TrainState& state) asm(
+    "__wrap__ZN8samegrad16restore_trainingERKNS_10CheckpointERNS_10TrainStateE");
+void wrap_restore_training(const Checkpoint& checkpoint, TrainState& state) {
+  real_restore_training(checkpoint, state);
+  if (!broken("optimizer-state-not-restored")) return;
+  for (Optimizer::StateBlock& block : state.optimizer->state()) std::ranges::fill(block.values.span(), 0.0F);
+}
+
+std::unique_ptr<UpdatePlan> real_make_update_plan(const RunConfig& config, const SampleSource& train) asm(
+    "__real__ZN8samegrad16make_update_planERKNS_9RunConfigERKNS_12SampleSourceE");
+std::unique_ptr<UpdatePlan> wrap_make_update_plan(const RunConfig& config, const SampleSource& train) asm(
+    "__wrap__ZN8samegrad16make_update_planERKNS_9RunConfigERKNS_12SampleSourceE");
+std::unique_ptr<UpdatePlan> wrap_make_update_plan(const RunConfig& config, const SampleSource& train) {
+  std::unique_ptr<UpdatePlan> plan = real_make_update_plan(config, train);
+  if (broken("data-order-restarted")) return std::make_unique<RestartedPlan>(std::move(plan));
+  return plan;
+}
