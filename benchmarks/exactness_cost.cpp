@@ -17,6 +17,7 @@
 #include "samegrad/base/json.h"
 #include "samegrad/comm/canonical_reduction.h"
 #include "samegrad/comm/environment.h"
+#include "samegrad/comm/join.h"
 #include "samegrad/ddp/gradient_slots.h"
 #include "samegrad/launch/launch.h"
 #include "samegrad/objective/scale.h"
@@ -218,8 +219,8 @@ int main(int argc, char** argv) {
   if (!samegrad::process_environment(samegrad::kRankVariable)) {
     return samegrad::launch(std::stoi(argv[1]), {argv + 1, argv + argc});
   }
-  const auto comm =
-      samegrad::communicator_from_environment(samegrad::read_worker_environment(), std::chrono::minutes(1));
-  samegrad::measure(*comm, std::stol(argv[2]), std::stol(argv[3]), argv[4]);
+  const samegrad::JoinedRanks joined =
+      samegrad::join_ranks(samegrad::read_worker_environment(), "shm", {std::chrono::minutes(1), {}});
+  samegrad::measure(*joined.communicator, std::stol(argv[2]), std::stol(argv[3]), argv[4]);
   return 0;
 }

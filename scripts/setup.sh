@@ -14,10 +14,10 @@ packages="$packages libsimdjson-dev libxxhash-dev libssl-dev librsvg2-bin fonts-
 torch="torch==2.11.0"
 # libtorch_cpu.so needs these two even where there is no GPU.
 runtime_wheels="$torch nvidia-cuda-runtime==13.0.* nvidia-cuda-cupti==13.0.*"
-tests_wheels="$torch numpy safetensors pytest"
+tests_wheels="$torch numpy safetensors pytest accelerate==1.15.0"
 case $mode in
   runtime) ;;
-  tests) packages="$packages libgtest-dev libgmock-dev librapidcheck-dev shellcheck" ;;
+  tests) packages="$packages libgtest-dev libgmock-dev librapidcheck-dev shellcheck iproute2" ;;
   *) fail "mode: '$mode'; allowed are runtime and tests: sh scripts/setup.sh runtime" ;;
 esac
 [ "$(uname -s) $(uname -m)" = "Linux x86_64" ] || fail "machine: $(uname -s) $(uname -m); samegrad runs on Linux x86_64"

@@ -64,8 +64,8 @@ std::vector<CommandTopic> make_topics() {
       {.name = "train",
        .summary = "Trains: the same bits on any number of processes",
        .detail =
-           "--nproc N starts N processes on this host. Without it, `train` joins the launcher that started it, or\n"
-           "runs alone. What is missing is prepared first. Without --resume it starts a new run, also in a used\n"
+           "--nproc N starts N processes on this host. Without it, `train` joins the launcher that started it\n"
+           "(torchrun, accelerate), or runs alone. What is missing is prepared first. Without --resume it starts a new run, also in a used\n"
            "folder.",
        .reads = "the config; outputs/ as `prepare` leaves it; a checkpoint with --resume",
        .writes = "artifacts/checkpoints/step-N/, outputs/metrics.jsonl,\n"
@@ -199,7 +199,7 @@ std::string overview_footer() {
   return "samegrad COMMAND --help tells what a command reads and writes, with examples.\n"
          "Start with `samegrad demo`, or with your own file:\n"
          "  samegrad train --nproc 2 --config configs/text.yaml --set data.train=my.jsonl\n\n"
-         "Today: CPU processes on one host, models trained from scratch.\n\n" +
+         "Today: CPU processes, models trained from scratch.\n\n" +
          std::string(kExitCodes);
 }
 

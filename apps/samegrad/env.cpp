@@ -53,8 +53,10 @@ void add_cpu(Findings& found, const Machine& machine, const RunConfig& config) {
   found.lines.emplace_back("instructions", machine.isa.empty() ? "none of those looked for" : joined(machine.isa, " "));
   found.json["device"] = "cpu";
   found.lines.emplace_back("device", "cpu (GPUs are not built today)");
-  found.json["backend"] = "shm";
-  found.lines.emplace_back("transport", "shm: shared memory between processes of this host");
+  const bool gloo = config.run.backend == "gloo";
+  found.json["backend"] = gloo ? "gloo" : "shm";
+  found.lines.emplace_back("transport", gloo ? "gloo: sockets between processes, of this host and others"
+                                             : "shm: shared memory between processes of this host");
   found.json["run_isa"] = config.run.isa;
 }
 

@@ -7,6 +7,7 @@
 #include "apps/samegrad/commands.h"
 #include "samegrad/comm/dual_exchange.h"
 #include "samegrad/comm/environment.h"
+#include "samegrad/comm/join.h"
 #include "samegrad/config/load.h"
 #include "samegrad/report/facts_list.h"
 #include "samegrad/train/effective_dispatch.h"
@@ -16,7 +17,8 @@ namespace samegrad {
 int run_env_dual(const CommandLine& command) {
   const RunConfig config = load_config(command.config, command.overrides);
   const std::unique_ptr<Communicator> comm =
-      communicator_from_environment(read_worker_environment(), std::chrono::seconds(config.run.timeout_s));
+      join_ranks(read_worker_environment(), config.run.backend, {std::chrono::seconds(config.run.timeout_s), {}})
+          .communicator;
   const DualExchange exchanged =
       dual_exchange_check(*comm, {"dual exchange", 0, std::chrono::seconds(config.run.timeout_s)});
   const Dispatch dispatch = effective_dispatch();

@@ -11,6 +11,8 @@
 #include "samegrad/base/log.h"
 #include "samegrad/comm/agreement.h"
 #include "samegrad/comm/environment.h"
+#include "samegrad/comm/join.h"
+#include "samegrad/launch/worker_signals.h"
 #include "samegrad/report/number_text.h"
 #include "samegrad/train/effective_dispatch.h"
 
@@ -66,8 +68,10 @@ RunContext open_run_context(const CommandLine& command) {
                      .dispatch = effective_dispatch(),
                      .run = {},
                      .lock = nullptr};
-  const WorkerEnvironment environment = read_worker_environment();
-  context.comm = communicator_from_environment(environment, context.timeout());
+  JoinedRanks joined = join_ranks(read_worker_environment(), context.config.run.backend,
+                                  {context.timeout(), [] { return stop_signal() != 0; }});
+  context.comm = std::move(joined.communicator);
+  if (context.leader() && !joined.note.empty()) log_info(joined.note);
   refuse_unequal_dispatch(*context.comm, context.dispatch, context.timeout());
   together(*context.comm, "prepare", 0, context.timeout(), [&] {
     if (!context.leader()) return;

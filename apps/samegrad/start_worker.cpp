@@ -14,6 +14,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/comm/environment.h"
+#include "samegrad/launch/accelerate_intent.h"
 #include "samegrad/launch/launch.h"
 #include "samegrad/launch/pinned_environment.h"
 
@@ -46,6 +47,16 @@ bool checks_several_processes(std::string_view subcommand) {
   throw RunError("start", program + ": cannot be started: " + std::strerror(errno));
 }
 
+/// 0: accelerate did not start this process, or started as many as were wanted.
+int processes_of_accelerate() {
+  const std::optional<int> wanted = processes_wanted_of_accelerate(process_environment, parent_command());
+  if (wanted) {
+    log_info("accelerate found no GPU and started one process for " + std::to_string(*wanted) + ": starting " +
+             std::to_string(*wanted) + " on this host");
+  }
+  return wanted.value_or(0);
+}
+
 }  // namespace
 
 std::filesystem::path worker_path() {
@@ -67,6 +78,9 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
   const RunConfig config = reads_config(line.subcommand) ? command_config(line) : RunConfig{};
   const int launched = read_worker_environment().world_size;
   std::int64_t processes = line.nproc;
+  if (processes == 0) {
+    processes = processes_of_accelerate();
+  }
   if (processes == 0 && launched == 1 && checks_several_processes(line.subcommand)) {
     processes = config.plan.virtual_ranks;
   }
@@ -84,6 +98,7 @@ int launch_and_report(const RunSection& run, int processes, std::vector<std::str
   const LaunchResult result = launch_workers({.program = worker_path().string(),
                                               .arguments = std::move(arguments),
                                               .processes = processes,
+                                              .share_memory = run.backend != "gloo",
                                               .environment = pinned_environment(run)});
   for (const std::string& text : result.lines) {
     log_error(text);

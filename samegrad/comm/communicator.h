@@ -24,7 +24,7 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// "shm", "single", ...
+  /// "shm", "gloo", "single", ...
   virtual std::string_view backend() const = 0;
 
   /// `send` and `recv` hold size() blocks of equal size; block p of `send` goes to rank p, block p of `recv` comes from

@@ -1,80 +1,75 @@
 #include "samegrad/comm/environment.h"
 
-#include <array>
-#include <charconv>
+#include <sys/mman.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include "samegrad/base/error.h"
 #include "samegrad/comm/shm_communicator.h"
 #include "samegrad/comm/shm_region.h"
-#include "samegrad/comm/single_communicator.h"
 
 namespace samegrad {
 namespace {
 
 constexpr std::string_view kStage = "launch";
-constexpr std::string_view kWhatToDo = "start processes with `samegrad train --nproc N`";
+constexpr std::string_view kWhatToDo = "start processes with `samegrad train --nproc N` or torchrun";
 
-/// Launchers that say the number of processes only in a variable of their own.
-struct ForeignLauncher {
-  const char* size_variable;
-  const char* name;
-};
-constexpr std::array<ForeignLauncher, 3> kForeignLaunchers{
-    {{"OMPI_COMM_WORLD_SIZE", "mpirun"}, {"PMI_SIZE", "mpiexec"}, {"SLURM_STEP_NUM_TASKS", "srun"}}};
+std::string assignment(const char* name, int value) { return std::string(name) + "=" + std::to_string(value); }
 
-std::optional<int> read_number(const EnvironmentLookup& lookup, const char* name) {
-  const std::optional<std::string> text = lookup(name);
-  if (!text) {
-    return std::nullopt;
-  }
-  int value = 0;
-  const char* const last = text->data() + text->size();
-  const auto [end, error] = std::from_chars(text->data(), last, value);
-  if (error != std::errc{} || end != last || value < 0) {
-    throw InputError(kStage, std::string(name) + "='" + *text + "': not a whole number of at least 0; unset it, or " +
-                                 std::string(kWhatToDo));
-  }
-  return value;
-}
-
-[[noreturn]] void refuse_pair(const char* name, int value, const char* other, int other_value,
-                              std::string_view allowed) {
-  throw InputError(kStage, std::string(name) + "=" + std::to_string(value) + " with " + other + "=" +
-                               std::to_string(other_value) + ": " + std::string(allowed) + "; " +
+[[noreturn]] void refuse_missing(const char* missing, const char* there, std::string_view why) {
+  throw InputError(kStage, std::string(missing) + " is not set, but " + there + " is: " + std::string(why) + "; " +
                                std::string(kWhatToDo));
 }
 
-[[noreturn]] void refuse_launcher(std::string_view launcher, const char* variable, int processes) {
-  throw InputError(kStage, "started by another launcher (" + std::string(launcher) + ", " + variable + "=" +
-                               std::to_string(processes) + "): not supported yet; " + std::string(kWhatToDo));
-}
-
-void refuse_foreign_launchers(const EnvironmentLookup& lookup) {
-  for (const ForeignLauncher& launcher : kForeignLaunchers) {
-    const std::optional<int> processes = read_number(lookup, launcher.size_variable);
-    if (processes.value_or(1) > 1) {
-      refuse_launcher(launcher.name, launcher.size_variable, *processes);
-    }
-  }
-}
-
-void check_worker(const WorkerEnvironment& worker) {
+void check_place(const WorkerEnvironment& worker) {
   if (worker.world_size < 1 || worker.world_size > kMostLocalProcesses) {
-    throw InputError(kStage, std::string(kWorldSizeVariable) + "=" + std::to_string(worker.world_size) +
-                                 ": allowed is 1 to " + std::to_string(kMostLocalProcesses));
+    throw InputError(kStage, assignment(kWorldSizeVariable, worker.world_size) + ": allowed is 1 to " +
+                                 std::to_string(kMostLocalProcesses));
   }
   if (worker.rank >= worker.world_size) {
     refuse_pair(kRankVariable, worker.rank, kWorldSizeVariable, worker.world_size, "a rank is below the world size");
   }
-  if (worker.local_rank != worker.rank) {
-    refuse_pair(kLocalRankVariable, worker.local_rank, kRankVariable, worker.rank, "on one host they are equal");
+  if (worker.local_world_size < 1 || worker.local_world_size > worker.world_size) {
+    refuse_pair(kLocalWorldSizeVariable, worker.local_world_size, kWorldSizeVariable, worker.world_size,
+                "a host has 1 to all of the ranks");
   }
-  if (worker.local_world_size != worker.world_size) {
+  const bool one_host = worker.local_world_size == worker.world_size;
+  if (!one_host && !worker.store) {
     refuse_pair(kLocalWorldSizeVariable, worker.local_world_size, kWorldSizeVariable, worker.world_size,
                 "on one host they are equal");
   }
+  if (worker.local_rank >= worker.local_world_size) {
+    refuse_pair(kLocalRankVariable, worker.local_rank, kLocalWorldSizeVariable, worker.local_world_size,
+                "a local rank is below the number of local ranks");
+  }
+  if (one_host && worker.local_rank != worker.rank) {
+    refuse_pair(kLocalRankVariable, worker.local_rank, kRankVariable, worker.rank, "on one host they are equal");
+  }
+}
+
+std::string launcher_name(const EnvironmentLookup& lookup) {
+  if (lookup("ACCELERATE_MIXED_PRECISION")) {
+    return "accelerate";
+  }
+  return lookup("TORCHELASTIC_RUN_ID") ? "torchrun" : "the launcher";
+}
+
+LauncherStore read_store(const EnvironmentLookup& lookup) {
+  const std::optional<std::string> host = lookup(kMasterAddressVariable);
+  const std::optional<int> port = read_number(lookup, kMasterPortVariable);
+  if (!host || !port) {
+    refuse_missing(host ? kMasterPortVariable : kMasterAddressVariable, kWorldSizeVariable,
+                   "the ranks cannot find each other");
+  }
+  if (*port < 1 || *port > 65'535) {
+    throw InputError(kStage, assignment(kMasterPortVariable, *port) + ": allowed is 1 to 65535");
+  }
+  return {*host, *port, lookup("TORCHELASTIC_USE_AGENT_STORE") == "True",
+          "samegrad/" + lookup("TORCHELASTIC_RUN_ID").value_or("") + "/" +
+              lookup("TORCHELASTIC_RESTART_COUNT").value_or("0")};
 }
 
 }  // namespace
@@ -89,37 +84,52 @@ WorkerEnvironment read_worker_environment(const EnvironmentLookup& lookup) {
   const std::optional<int> world_size = read_number(lookup, kWorldSizeVariable);
   WorkerEnvironment worker;
   worker.shared_memory_fd = read_number(lookup, kSharedMemoryVariable).value_or(-1);
-  if (worker.shared_memory_fd < 0) {
+  worker.store_fd = read_number(lookup, kStoreFileVariable).value_or(-1);
+  if (worker.shared_memory_fd >= 0 && worker.store_fd >= 0) {
+    refuse_pair(kSharedMemoryVariable, worker.shared_memory_fd, kStoreFileVariable, worker.store_fd,
+                "ranks meet in one of them");
+  }
+  const bool inherits = worker.shared_memory_fd >= 0 || worker.store_fd >= 0;
+  const char* const inherited = worker.store_fd >= 0 ? kStoreFileVariable : kSharedMemoryVariable;
+  if (!rank && (inherits || world_size.value_or(1) > 1)) {
+    refuse_missing(kRankVariable, inherits ? inherited : kWorldSizeVariable, "a worker needs both");
+  }
+  if (rank && !world_size) {
+    refuse_missing(kWorldSizeVariable, kRankVariable, "a worker needs both");
+  }
+  if (!rank) {
     refuse_foreign_launchers(lookup);
-    if (world_size.value_or(1) > 1) {
-      refuse_launcher(lookup("TORCHELASTIC_RUN_ID") ? "torchrun" : "no " + std::string(kSharedMemoryVariable),
-                      kWorldSizeVariable, *world_size);
-    }
+    worker.world_size = world_size.value_or(1);
+    check_place(worker);
+    return worker;
   }
-  const bool alone = worker.shared_memory_fd < 0 && !rank;
-  if (!alone && (!rank || !world_size)) {
-    throw InputError(kStage, std::string(rank ? kWorldSizeVariable : kRankVariable) + " is not set, but " +
-                                 (rank ? kRankVariable : kSharedMemoryVariable) + " is: a worker needs both; " +
-                                 std::string(kWhatToDo));
-  }
-  worker.rank = rank.value_or(0);
-  worker.world_size = world_size.value_or(1);
+  worker.rank = *rank;
+  worker.world_size = *world_size;
   worker.local_rank = read_number(lookup, kLocalRankVariable).value_or(worker.rank);
   worker.local_world_size = read_number(lookup, kLocalWorldSizeVariable).value_or(worker.world_size);
-  check_worker(worker);
+  refuse_contradicting_launchers(lookup, worker.rank, worker.world_size);
+  if (!inherits && worker.world_size > 1) {
+    worker.store = read_store(lookup);
+    worker.launcher = launcher_name(lookup);
+  }
+  check_place(worker);
   return worker;
 }
 
 int create_shared_memory(int world_size) { return create_region_file(world_size, kDefaultSlotBytes); }
 
-std::unique_ptr<Communicator> communicator_from_environment(const WorkerEnvironment& environment,
-                                                            std::chrono::milliseconds join_timeout) {
-  if (environment.world_size == 1) {
-    return std::make_unique<SingleCommunicator>();
+int create_store_file() {
+  const int fd = memfd_create("samegrad-store", MFD_CLOEXEC);
+  if (fd < 0) {
+    throw RunError(kStage, std::string("a file for the ranks to meet in: memfd_create: ") + std::strerror(errno));
   }
-  auto region =
-      std::make_shared<ShmRegion>(ShmRegion::adopt_file(environment.shared_memory_fd, environment.world_size));
-  auto communicator = std::make_unique<ShmCommunicator>(std::move(region), environment.rank);
+  return fd;
+}
+
+std::unique_ptr<Communicator> join_shared_memory(int fd, int rank, int world_size,
+                                                 std::chrono::milliseconds join_timeout) {
+  auto region = std::make_shared<ShmRegion>(ShmRegion::adopt_file(fd, world_size));
+  auto communicator = std::make_unique<ShmCommunicator>(std::move(region), rank);
   communicator->barrier({"join", 0, join_timeout});
   return communicator;
 }

@@ -13,7 +13,7 @@
 #include "samegrad/base/check.h"
 #include "samegrad/base/deadline.h"
 #include "samegrad/base/error.h"
-#include "samegrad/comm/shm_messages.h"
+#include "samegrad/comm/peer_messages.h"
 
 namespace samegrad {
 namespace {
@@ -49,22 +49,11 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
   }
 }
 
-ShmCall make_call(ShmOperation operation, int root, std::size_t bytes, const CallLabel& label) {
-  ShmCall call;
-  call.operation = operation;
-  call.root = root;
-  call.bytes = bytes;
-  call.update = label.update;
-  std::copy_n(label.name.begin(), std::min(label.name.size(), call.name.size() - 1), call.name.begin());
-  call.entered_ns = monotonic_ns();
-  return call;
-}
-
 }  // namespace
 
 /// `bytes` are moved in pieces of `step`; `write` fills this rank's slot with one piece, `read` takes it from a peer's.
 struct ShmCommunicator::Plan {
-  ShmCall call;
+  CallRecord call;
   std::size_t bytes = 0;
   std::size_t step = 0;
   std::function<void(std::byte* slot, std::size_t offset, std::size_t count)> write;
@@ -118,7 +107,7 @@ void ShmCommunicator::all_to_all(std::span<const std::byte> send, std::span<std:
   const std::size_t own = static_cast<std::size_t>(rank_) * block;
   copy_bytes(recv.data() + own, send.data() + own, block);
   Plan plan;
-  plan.call = make_call(ShmOperation::kAllToAll, 0, send.size(), label);
+  plan.call = record_call(CallOperation::kAllToAll, 0, send.size(), label);
   plan.bytes = block;
   plan.step = region_->slot_bytes() / ranks / 64 * 64;
   plan.write = [&](std::byte* slot, std::size_t offset, std::size_t count) {
@@ -139,7 +128,7 @@ void ShmCommunicator::all_gather(std::span<const std::byte> send, std::span<std:
   SAMEGRAD_CHECK_OP(recv.size(), ==, send.size() * static_cast<std::size_t>(size()));
   copy_bytes(recv.data() + static_cast<std::size_t>(rank_) * send.size(), send.data(), send.size());
   Plan plan;
-  plan.call = make_call(ShmOperation::kAllGather, 0, send.size(), label);
+  plan.call = record_call(CallOperation::kAllGather, 0, send.size(), label);
   plan.bytes = send.size();
   plan.step = region_->slot_bytes();
   plan.write = [&](std::byte* slot, std::size_t offset, std::size_t count) {
@@ -155,7 +144,7 @@ void ShmCommunicator::broadcast(std::span<std::byte> data, int root, const CallL
   SAMEGRAD_CHECK_OP(root, >=, 0);
   SAMEGRAD_CHECK_OP(root, <, size());
   Plan plan;
-  plan.call = make_call(ShmOperation::kBroadcast, root, data.size(), label);
+  plan.call = record_call(CallOperation::kBroadcast, root, data.size(), label);
   plan.bytes = data.size();
   plan.step = region_->slot_bytes();
   plan.write = [&](std::byte* slot, std::size_t offset, std::size_t count) {
@@ -173,7 +162,7 @@ void ShmCommunicator::broadcast(std::span<std::byte> data, int root, const CallL
 
 void ShmCommunicator::barrier(const CallLabel& label) {
   Plan plan;
-  plan.call = make_call(ShmOperation::kBarrier, 0, 0, label);
+  plan.call = record_call(CallOperation::kBarrier, 0, 0, label);
   plan.step = region_->slot_bytes();
   plan.write = [](std::byte*, std::size_t, std::size_t) {};
   plan.read = [](int, const std::byte*, std::size_t, std::size_t) {};
@@ -210,7 +199,7 @@ void ShmCommunicator::run(const Plan& plan, const CallLabel& label) {
   }
 }
 
-void ShmCommunicator::publish(const ShmCall& call) {
+void ShmCommunicator::publish(const CallRecord& call) {
   ShmRankRecord& mine = region_->record(rank_);
   mine.calls[published_ % 2].store(call);
   mine.published.store(++published_, std::memory_order_release);
@@ -325,11 +314,10 @@ MissingPeer ShmCommunicator::missing_peer(int peer) const {
 
 void ShmCommunicator::throw_if_calls_differ() const {
   const std::uint32_t slot = (published_ + 1) % 2;
-  const ShmCall first = region_->record(0).calls[slot].load();
+  const CallRecord first = region_->record(0).calls[slot].load();
   for (int peer = 1; peer < size(); ++peer) {
-    const ShmCall other = region_->record(peer).calls[slot].load();
-    if (other.operation != first.operation || other.root != first.root || other.bytes != first.bytes ||
-        other.name != first.name) {
+    const CallRecord other = region_->record(peer).calls[slot].load();
+    if (!same_call(first, other)) {
       throw RunError("comm", message_different_calls(first, peer, other));
     }
   }

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "samegrad/comm/communicator.h"
+#include "samegrad/comm/peer_messages.h"
 #include "samegrad/comm/process_watch.h"
-#include "samegrad/comm/shm_messages.h"
 #include "samegrad/comm/shm_region.h"
 
 namespace samegrad {
@@ -43,7 +43,7 @@ class ShmCommunicator final : public Communicator {
   struct Plan;  // one call, cut into chunks
 
   void run(const Plan& plan, const CallLabel& label);
-  void publish(const ShmCall& call);
+  void publish(const CallRecord& call);
   void wait_for_all(const CallLabel& label);
   bool arrived(int peer) const;
   int first_missing() const;

@@ -7,21 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "samegrad/comm/call_record.h"
 #include "samegrad/comm/shared_words.h"
 
 namespace samegrad {
-
-enum class ShmOperation : std::uint32_t { kNone = 0, kAllToAll, kAllGather, kBroadcast, kBarrier };
-
-/// What a rank called. Ranks that meet compare the first four.
-struct ShmCall {
-  ShmOperation operation = ShmOperation::kNone;
-  std::int32_t root = 0;
-  std::uint64_t bytes = 0;  ///< of this rank's part, the same on all ranks
-  std::array<char, 48> name{};
-  std::int64_t update = 0;
-  std::int64_t entered_ns = 0;  ///< monotonic clock
-};
 
 enum class ShmRankState : std::uint32_t {
   kAbsent = 0,
@@ -40,7 +29,7 @@ struct ShmRankRecord {
   std::atomic<std::uint64_t> start_time;  ///< of the process (/proc/PID/stat, field 22); 0: unknown
   SharedWords<std::array<char, 512>> reason;
   /// The call to which the chunk in the outbox slot of this index belongs.
-  alignas(64) std::array<SharedWords<ShmCall>, 2> calls;
+  alignas(64) std::array<SharedWords<CallRecord>, 2> calls;
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 

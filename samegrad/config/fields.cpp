@@ -163,13 +163,13 @@ void add_how(std::vector<Field>& fields) {
   SectionTable<&RunConfig::logging>(fields, "logging", Bits::kDoesNotDecide)
       .add<&LoggingConfig::every>("every", "updates between progress lines when the output is no terminal",
                                   IntegerLimits{1, kMany}, {"logging_steps"});
-  const std::string later = "not built: today processes of one host meet in shared memory";
+  const std::string later = "not built: processes talk through shared memory or gloo";
   SectionTable<&RunConfig::run>(fields, "run", Bits::kDoesNotDecide)
       .add<&RunSection::device>(
           "device", "where it is computed",
           choice({"auto", "cpu"}, {{"cuda", "not built: CPU only today"}, {"gpu", "not built: CPU only today"}}))
-      .add<&RunSection::backend>("backend", "how the processes talk to each other",
-                                 choice({"auto", "shm"}, {{"nccl", later}, {"gloo", later}, {"mpi", later}}))
+      .add<&RunSection::backend>("backend", "how the processes talk: auto shares memory on one host, else gloo",
+                                 choice({"auto", "shm", "gloo"}, {{"nccl", later}, {"mpi", later}}))
       .add<&RunSection::timeout_s>("timeout_s", "seconds after which a wait for another rank ends the run",
                                    IntegerLimits{1, 10'000'000}, {"ddp_timeout"})
       .add<&RunSection::isa>("isa", "instructions that libtorch may use; other ones give other bits",

@@ -95,7 +95,7 @@ struct LoggingConfig {
 /// `run`: where and how, never what: nothing here changes bits.
 struct RunSection {
   std::string device = "auto";    ///< auto | cpu (cuda is refused by name: not built)
-  std::string backend = "auto";   ///< auto | shm
+  std::string backend = "auto";   ///< auto | shm | gloo (nccl, mpi are refused by name: not built)
   std::int64_t timeout_s = 1800;  ///< a wait for another rank that lasts longer ends the run
   std::string isa = "auto";
 };

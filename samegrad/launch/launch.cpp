@@ -19,15 +19,20 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kSameRequest{100};
 
-class SharedMemoryFd {
+/// The anonymous file through which the workers find each other, and the variable that tells them its number.
+class MeetingFile {
  public:
-  explicit SharedMemoryFd(int processes) : fd_(create_shared_memory(processes)) {}
-  ~SharedMemoryFd() { close(fd_); }
-  SharedMemoryFd(const SharedMemoryFd&) = delete;
-  SharedMemoryFd& operator=(const SharedMemoryFd&) = delete;
-  int get() const { return fd_; }
+  explicit MeetingFile(const LaunchOptions& options)
+      : variable_(options.share_memory ? kSharedMemoryVariable : kStoreFileVariable),
+        fd_(options.share_memory ? create_shared_memory(options.processes) : create_store_file()) {}
+  ~MeetingFile() { close(fd_); }
+  MeetingFile(const MeetingFile&) = delete;
+  MeetingFile& operator=(const MeetingFile&) = delete;
+  const char* variable() const { return variable_; }
+  int fd() const { return fd_; }
 
  private:
+  const char* variable_;
   int fd_;
 };
 
@@ -35,7 +40,7 @@ class SharedMemoryFd {
 class Launch {
  public:
   explicit Launch(const LaunchOptions& options)
-      : options_(options), shared_memory_(options.processes), ended_by_launcher_(options.processes, false) {
+      : options_(options), meeting_file_(options), ended_by_launcher_(options.processes, false) {
     for (int rank = 0; rank < options.processes; ++rank) {
       workers_.emplace_back(program_of(rank));
     }
@@ -69,8 +74,8 @@ class Launch {
                                 {kWorldSizeVariable, size_text},
                                 {kLocalRankVariable, rank_text},
                                 {kLocalWorldSizeVariable, size_text},
-                                {kSharedMemoryVariable, std::to_string(shared_memory_.get())}});
-    program.inherited_fd = shared_memory_.get();
+                                {meeting_file_.variable(), std::to_string(meeting_file_.fd())}});
+    program.inherited_fd = meeting_file_.fd();
     program.output_fd = options_.output_fd;
     program.signal_mask = signals_.mask_before();
     return program;
@@ -126,7 +131,7 @@ class Launch {
 
   const LaunchOptions& options_;
   LaunchSignals signals_;  // before the workers: none of their ends may be missed
-  SharedMemoryFd shared_memory_;
+  MeetingFile meeting_file_;
   std::vector<WorkerProcess> workers_;  // by rank
   std::vector<bool> ended_by_launcher_;
   std::vector<WorkerOutcome> outcomes_;  // in the order of their ends

@@ -14,14 +14,15 @@ struct LaunchOptions {
   std::string program;                 ///< path of the executable; not searched for in PATH
   std::vector<std::string> arguments;  ///< without the program's name
   int processes = 1;
+  bool share_memory = true;                     ///< false: the workers meet in a file and talk over gloo
   EnvironmentVariables environment;             ///< for every worker, beside the launcher's own
   int output_fd = -1;                           ///< takes their standard output and error; -1: the launcher's own do
   std::chrono::milliseconds grace{3'000};       ///< from the first failure until the others get SIGTERM
   std::chrono::milliseconds term_grace{3'000};  ///< from then until they get SIGKILL
 };
 
-/// Starts `processes` workers with RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, SAMEGRAD_SHM_FD and
-/// SAMEGRAD_REPORT_FD set, and returns when all have ended.
+/// Starts `processes` workers with RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, SAMEGRAD_REPORT_FD and
+/// SAMEGRAD_SHM_FD or SAMEGRAD_STORE_FD set, and returns when all have ended.
 ///
 /// After the first failure the others may end by themselves for `grace`, as their own waits find the failed peer; then
 /// SIGTERM, then SIGKILL. A first SIGINT or SIGTERM to the launcher is passed on; another, at least 0.1 s later

@@ -22,6 +22,7 @@
 #include "samegrad/launch/failure_report.h"
 #include "samegrad/launch/launch.h"
 #include "samegrad/launch/worker_signals.h"
+#include "tests/multiproc/worker_communicator.h"
 
 namespace samegrad {
 namespace {
@@ -129,9 +130,9 @@ void collectives(Communicator& comm, const Arguments&) {
   dual_exchange_check(comm, {"dual", 0, minutes(10)});
 }
 
-void random_rounds(Communicator& comm, const Arguments&) {
+void random_rounds(Communicator& comm, const Arguments& arguments) {
   std::mt19937 random(11);  // the same on all ranks
-  for (std::int64_t round = 1; round <= 1'000; ++round) {
+  for (std::int64_t round = 1; round <= std::stoi(arguments.argument); ++round) {
     const auto operation = static_cast<Operation>(random() % kOperations);
     one_round(comm, round, operation, random() % 100 == 0 ? random() % 1'500'000 : random() % 2'000);
   }
@@ -228,6 +229,12 @@ void mismatched(Communicator& comm, const Arguments&) {
   }
 }
 
+void different_sizes(Communicator& comm, const Arguments&) {
+  std::vector<std::byte> part(comm.rank() == comm.size() - 1 ? 64 : 128);
+  std::vector<std::byte> all(part.size() * static_cast<std::size_t>(comm.size()));
+  comm.all_gather(part, all, {"agreement", kUpdate, minutes(10)});
+}
+
 void fails_agreed(Communicator& comm, const Arguments&) {
   agree_no_failure(comm, comm.rank() == 1 ? "[data] train.jsonl:7: not JSON" : "", 2, {"data", 0, minutes(10)});
 }
@@ -308,6 +315,7 @@ const std::map<std::string, Mode> kModes{
     {"leaves-in-order", leaves_in_order},
     {"exits", exits},
     {"mismatched", mismatched},
+    {"different-sizes", different_sizes},
     {"fails-agreed", fails_agreed},
     {"stops-when-asked", stops_when_asked},
     {"ignores-the-wish-to-stop", ignores_the_wish_to_stop},
@@ -322,7 +330,7 @@ int run(const std::string& mode, const Arguments& arguments) {
   try {
     const WorkerEnvironment environment = read_worker_environment();
     rank = environment.rank;
-    const auto comm = communicator_from_environment(environment, minutes(10));
+    const auto comm = worker_communicator(environment);
     require(comm->size() == arguments.world_size, "world size " + std::to_string(comm->size()));
     try {
       kModes.at(mode)(*comm, arguments);

@@ -1,4 +1,4 @@
-// Starts comm_worker in one of its modes, as `samegrad train --nproc N` starts its workers.
+// Starts a comm_worker in one of its modes, as `samegrad train --nproc N` starts its workers.
 #pragma once
 
 #include <string>
@@ -12,6 +12,7 @@ inline LaunchOptions worker_options(const std::string& mode, int world_size, con
   options.program = COMM_WORKER;
   options.arguments = {mode, std::to_string(world_size), argument};
   options.processes = world_size;
+  options.share_memory = COMM_SHARES_MEMORY;
   return options;
 }
 

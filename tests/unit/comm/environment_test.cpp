@@ -43,26 +43,95 @@ TEST(WorkerEnvironment, WithoutVariablesIsAloneAndSoIsATorchrunOfOne) {
 }
 
 TEST(WorkerEnvironment, ReadsWhatTheLauncherGives) {
-  const WorkerEnvironment expected{2, 3, 2, 3, 9};
-  EXPECT_EQ(read({{"RANK", "2"},
-                  {"WORLD_SIZE", "3"},
-                  {"LOCAL_RANK", "2"},
-                  {"LOCAL_WORLD_SIZE", "3"},
-                  {"SAMEGRAD_SHM_FD", "9"},
-                  {"OMPI_COMM_WORLD_SIZE", "8"}}),
-            expected);
+  WorkerEnvironment expected{2, 3, 2, 3, 9, -1, {}, ""};
+  Variables variables{{"RANK", "2"},
+                      {"WORLD_SIZE", "3"},
+                      {"LOCAL_RANK", "2"},
+                      {"LOCAL_WORLD_SIZE", "3"},
+                      {"SAMEGRAD_SHM_FD", "9"},
+                      {"OMPI_COMM_WORLD_SIZE", "1"}};
+  EXPECT_EQ(read(variables), expected);
   EXPECT_EQ(read({{"RANK", "2"}, {"WORLD_SIZE", "3"}, {"SAMEGRAD_SHM_FD", "9"}}), expected);
+  variables.erase("SAMEGRAD_SHM_FD");
+  variables["SAMEGRAD_STORE_FD"] = "8";
+  expected.shared_memory_fd = -1;
+  expected.store_fd = 8;
+  EXPECT_EQ(read(variables), expected);
+}
+
+const Variables kTorchrun{{"RANK", "3"},
+                          {"WORLD_SIZE", "4"},
+                          {"LOCAL_RANK", "1"},
+                          {"LOCAL_WORLD_SIZE", "2"},
+                          {"GROUP_WORLD_SIZE", "2"},
+                          {"MASTER_ADDR", "node-a"},
+                          {"MASTER_PORT", "29500"},
+                          {"TORCHELASTIC_RUN_ID", "job"},
+                          {"TORCHELASTIC_RESTART_COUNT", "1"},
+                          {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
+
+Variables torchrun_with(const Variables& changes) {
+  Variables changed = kTorchrun;
+  for (const auto& [name, value] : changes) {
+    changed[name] = value;
+  }
+  return changed;
+}
+
+TEST(WorkerEnvironment, RanksOfTorchrunMeetInItsStoreUnderTheRunsAndTheRestartsName) {
+  const WorkerEnvironment worker = read(kTorchrun);
+  EXPECT_EQ(worker.rank, 3);
+  EXPECT_EQ(worker.local_rank, 1);
+  EXPECT_EQ(worker.local_world_size, 2);
+  EXPECT_EQ(worker.launcher, "torchrun");
+  ASSERT_TRUE(worker.store);
+  EXPECT_EQ(*worker.store, (LauncherStore{"node-a", 29'500, true, "samegrad/job/1"}));
+  EXPECT_EQ(read(torchrun_with({{"ACCELERATE_MIXED_PRECISION", "no"}})).launcher, "accelerate");
+}
+
+TEST(WorkerEnvironment, WithoutAnAgentRankZeroKeepsTheStore) {
+  const WorkerEnvironment worker =
+      read({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "::1"}, {"MASTER_PORT", "1"}});
+  ASSERT_TRUE(worker.store);
+  EXPECT_EQ(*worker.store, (LauncherStore{"::1", 1, false, "samegrad//0"}));
 }
 
 TEST(WorkerEnvironment, RefusesOtherLaunchersByNameInsteadOfRunningAlone) {
-  EXPECT_THAT(refusal({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "x"}}),
-              AllOf(HasSubstr("[launch] started by another launcher (torchrun, WORLD_SIZE=2): not supported yet"),
-                    HasSubstr("samegrad train --nproc N")));
-  EXPECT_THAT(refusal({{"WORLD_SIZE", "2"}}), HasSubstr("started by another launcher"));
-  EXPECT_THAT(refusal({{"OMPI_COMM_WORLD_SIZE", "4"}}), HasSubstr("(mpirun, OMPI_COMM_WORLD_SIZE=4)"));
-  EXPECT_THAT(refusal({{"PMI_SIZE", "4"}}), HasSubstr("(mpiexec, PMI_SIZE=4)"));
-  EXPECT_THAT(refusal({{"SLURM_STEP_NUM_TASKS", "4"}}), HasSubstr("(srun, SLURM_STEP_NUM_TASKS=4)"));
+  EXPECT_THAT(refusal({{"OMPI_COMM_WORLD_SIZE", "4"}}),
+              AllOf(HasSubstr("mpirun (OMPI_COMM_WORLD_SIZE=4)"), HasSubstr("samegrad train --nproc N")));
+  EXPECT_THAT(refusal({{"PMI_SIZE", "4"}}), HasSubstr("mpiexec (PMI_SIZE=4)"));
+  EXPECT_THAT(refusal({{"SLURM_STEP_NUM_TASKS", "4"}}), HasSubstr("srun (SLURM_STEP_NUM_TASKS=4)"));
+  EXPECT_THAT(refusal({{"SLURM_NTASKS", "4"}, {"SLURM_STEP_ID", "0"}}), HasSubstr("srun (SLURM_NTASKS=4)"));
+  EXPECT_EQ(refusal({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}), "") << "a batch script runs alone";
   EXPECT_EQ(refusal({{"OMPI_COMM_WORLD_SIZE", "1"}, {"SLURM_STEP_NUM_TASKS", "1"}}), "");
+}
+
+TEST(WorkerEnvironment, RefusesRanksThatCannotFindEachOther) {
+  EXPECT_THAT(refusal({{"WORLD_SIZE", "2"}}), HasSubstr("RANK is not set, but WORLD_SIZE is"));
+  EXPECT_THAT(refusal({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "1"}}),
+              HasSubstr("MASTER_ADDR is not set, but WORLD_SIZE is: the ranks cannot find each other"));
+  EXPECT_THAT(refusal({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}), HasSubstr("MASTER_PORT is not set"));
+  EXPECT_THAT(refusal(torchrun_with({{"MASTER_PORT", "65536"}})), HasSubstr("MASTER_PORT=65536: allowed is 1 to"));
+}
+
+TEST(WorkerEnvironment, RefusesASecondLauncherThatContradictsTheFirstNamingBoth) {
+  EXPECT_THAT(refusal(torchrun_with({{"OMPI_COMM_WORLD_SIZE", "3"}})),
+              AllOf(HasSubstr("WORLD_SIZE=4 with OMPI_COMM_WORLD_SIZE=3"), HasSubstr("mpirun")));
+  EXPECT_THAT(refusal(torchrun_with({{"PMI_SIZE", "8"}})), HasSubstr("WORLD_SIZE=4 with PMI_SIZE=8"));
+  EXPECT_THAT(refusal(torchrun_with({{"SLURM_NTASKS", "8"}, {"SLURM_STEP_ID", "0"}})),
+              HasSubstr("WORLD_SIZE=4 with SLURM_NTASKS=8"));
+  EXPECT_THAT(refusal(torchrun_with({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "0"}})),
+              HasSubstr("RANK=3 with OMPI_COMM_WORLD_RANK=0"));
+  EXPECT_THAT(refusal({{"RANK", "2"}, {"WORLD_SIZE", "3"}, {"SAMEGRAD_SHM_FD", "9"}, {"OMPI_COMM_WORLD_SIZE", "8"}}),
+              HasSubstr("WORLD_SIZE=3 with OMPI_COMM_WORLD_SIZE=8"));
+  EXPECT_THAT(refusal({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"SAMEGRAD_SHM_FD", "9"}, {"SAMEGRAD_STORE_FD", "8"}}),
+              HasSubstr("SAMEGRAD_SHM_FD=9 with SAMEGRAD_STORE_FD=8"));
+}
+
+TEST(WorkerEnvironment, ALauncherThatStartsTorchrunOnEveryHostIsNoContradiction) {
+  EXPECT_EQ(refusal(torchrun_with({{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}})), "");
+  EXPECT_EQ(refusal(torchrun_with({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}})), "");
+  EXPECT_EQ(refusal(torchrun_with({{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}})), "");
 }
 
 TEST(WorkerEnvironment, RefusesContradictionsNamingBothValues) {
@@ -75,6 +144,8 @@ TEST(WorkerEnvironment, RefusesContradictionsNamingBothValues) {
   EXPECT_THAT(with("RANK", "2"), HasSubstr("RANK=2 with WORLD_SIZE=2: a rank is below the world size"));
   EXPECT_THAT(with("LOCAL_RANK", "0"), HasSubstr("LOCAL_RANK=0 with RANK=1"));
   EXPECT_THAT(with("LOCAL_WORLD_SIZE", "1"), HasSubstr("LOCAL_WORLD_SIZE=1 with WORLD_SIZE=2"));
+  EXPECT_THAT(refusal(torchrun_with({{"LOCAL_RANK", "2"}})), HasSubstr("LOCAL_RANK=2 with LOCAL_WORLD_SIZE=2"));
+  EXPECT_THAT(refusal(torchrun_with({{"LOCAL_WORLD_SIZE", "5"}})), HasSubstr("LOCAL_WORLD_SIZE=5 with WORLD_SIZE=4"));
   EXPECT_THAT(with("WORLD_SIZE", "257"), HasSubstr("WORLD_SIZE=257: allowed is 1 to 256"));
   EXPECT_THAT(refusal({{"WORLD_SIZE", "0"}}), HasSubstr("WORLD_SIZE=0"));
 }
@@ -102,7 +173,7 @@ TEST(SharedMemory, IsSealedInItsSizeAndClosedOnExec) {
 
 std::string adoption_refusal(int fd, int world_size) {
   try {
-    communicator_from_environment({0, world_size, 0, world_size, fd}, std::chrono::seconds(1));
+    join_shared_memory(fd, 0, world_size, std::chrono::seconds(1));
   } catch (const InputError& error) {
     return error.what();
   }

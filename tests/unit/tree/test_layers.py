@@ -15,6 +15,8 @@ GOOD = {
     "samegrad/comm/environment.h": HEADER + '#include "samegrad/base/error.h"\n',
     "samegrad/train/state.h": HEADER + '#include <ATen/core/Tensor.h>\n#include "samegrad/ddp/window.h"\n',
     "samegrad/checkpoint/adapter.cpp": "#include <ATen/core/Tensor.h>\n",
+    "samegrad/comm/gloo_shim/gloo/common/error.h": HEADER,
+    "samegrad/comm/c10d_store.h": HEADER + "#include <torch/csrc/distributed/c10d/Store.hpp>\n",
     "samegrad/launch/launch.cpp": '#include "samegrad/launch/launch.h"\n#include "samegrad/base/error.h"\n'
     '#include "samegrad/comm/environment.h"\n#include "samegrad/config/run_config.h"\n',
     "samegrad/base/log.cpp": 'void show() { std::cerr << "line"; }\n',
@@ -36,6 +38,8 @@ BROKEN = [
     ("samegrad/extra/x.cpp", "", "samegrad/extra is no layer"),
     ("samegrad/report/x.cpp", "#include <ATen/ATen.h>\n", "report includes ATen/ATen.h, and is free of libtorch"),
     ("samegrad/comm/x.cpp", "#include <torch/csrc/autograd/variable.h>\n", "comm includes torch/csrc/autograd"),
+    ("samegrad/comm/join.cpp", "#include <c10/util/intrusive_ptr.h>\n", "comm includes c10/util/intrusive_ptr.h"),
+    ("samegrad/comm/c10d_store.h", HEADER + "#include <torch/torch.h>\n", "includes all of libtorch"),
     ("samegrad/base/x.h", HEADER + "#include <c10/core/Device.h>\n", "base includes c10/core/Device.h"),
     ("samegrad/checkpoint/x.h", HEADER + "#include <ATen/ATen.h>\n", "is free of libtorch in headers"),
     ("samegrad/model/x.h", HEADER + "#include <torch/torch.h>\n", "includes all of libtorch"),

@@ -1,4 +1,4 @@
-#include "samegrad/comm/shm_messages.h"
+#include "samegrad/comm/peer_messages.h"
 
 #include <array>
 #include <chrono>
@@ -24,7 +24,7 @@ std::string seconds(double value) {
 }
 
 std::string last_seen(const MissingPeer& peer) {
-  if (peer.last_call.operation == ShmOperation::kNone) {
+  if (peer.last_call.operation == CallOperation::kNone) {
     return peer.pid > 0 ? "it has joined but met nobody yet" : "it has not joined";
   }
   const double ago = static_cast<double>(monotonic_ns() - peer.last_call.entered_ns) * 1e-9;
@@ -32,34 +32,29 @@ std::string last_seen(const MissingPeer& peer) {
          seconds(ago) + " ago";
 }
 
-std::string_view operation_name(ShmOperation operation) {
+std::string_view operation_name(CallOperation operation) {
   switch (operation) {
-    case ShmOperation::kAllToAll:
+    case CallOperation::kAllToAll:
       return "all_to_all";
-    case ShmOperation::kAllGather:
+    case CallOperation::kAllGather:
       return "all_gather";
-    case ShmOperation::kBroadcast:
+    case CallOperation::kBroadcast:
       return "broadcast";
-    case ShmOperation::kBarrier:
+    case CallOperation::kBarrier:
       return "barrier";
-    case ShmOperation::kNone:
+    case CallOperation::kNone:
       break;
   }
   return "nothing";
 }
 
-std::string described(int rank, const ShmCall& call) {
+std::string described(int rank, const CallRecord& call) {
   return "rank " + std::to_string(rank) + " calls " + std::string(operation_name(call.operation)) + " " +
          call_name(call.name.data(), call.update) + " (" + std::to_string(call.bytes) + " bytes, root " +
          std::to_string(call.root) + ")";
 }
 
 }  // namespace
-
-std::int64_t monotonic_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string message_died(const MissingPeer& peer, const CallLabel& awaited) {
   return who(peer) + " died before " + call_name(awaited) + ": " + last_seen(peer) +
@@ -76,6 +71,11 @@ std::string message_failed(const MissingPeer& peer, const CallLabel& awaited, st
          (reason.empty() ? last_seen(peer) : std::string(reason));
 }
 
+std::string message_lost(const MissingPeer& peer, std::string_view host, const CallLabel& awaited) {
+  return who(peer) + " on " + std::string(host) + " closed its connection before " + call_name(awaited) + ": " +
+         last_seen(peer) + "; it died, or the network between the hosts broke: its own messages tell";
+}
+
 std::string message_late(std::span<const MissingPeer> peers, const CallLabel& awaited) {
   std::string text;
   for (const MissingPeer& peer : peers) {
@@ -90,7 +90,7 @@ std::string message_late(std::span<const MissingPeer> peers, const CallLabel& aw
   return text + " a wait may last run.timeout_s";
 }
 
-std::string message_different_calls(const ShmCall& of_rank_0, int rank, const ShmCall& other) {
+std::string message_different_calls(const CallRecord& of_rank_0, int rank, const CallRecord& other) {
   return "ranks do not call the same: " + described(0, of_rank_0) + ", " + described(rank, other) +
          "; all ranks must make the same calls in the same order";
 }

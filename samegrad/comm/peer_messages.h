@@ -6,19 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "samegrad/comm/call_record.h"
 #include "samegrad/comm/communicator.h"
-#include "samegrad/comm/shm_region.h"
 
 namespace samegrad {
-
-/// Nanoseconds of the clock that all processes of a host share.
-std::int64_t monotonic_ns();
 
 /// A peer that is missing, and what it called last.
 struct MissingPeer {
   int rank = 0;
   int pid = 0;  ///< 0: it has not joined
-  ShmCall last_call;
+  CallRecord last_call;
   bool stopped = false;  ///< by a signal or a debugger
 };
 
@@ -28,9 +25,11 @@ std::string message_died(const MissingPeer& peer, const CallLabel& awaited);
 std::string message_left(const MissingPeer& peer, const CallLabel& awaited);
 /// The peer failed and said why (`reason` may be empty).
 std::string message_failed(const MissingPeer& peer, const CallLabel& awaited, std::string_view reason);
+/// The connection to the peer, which runs on `host`, closed without a word of it.
+std::string message_lost(const MissingPeer& peer, std::string_view host, const CallLabel& awaited);
 /// The peers live, but did not come within the label's timeout. At least one.
 std::string message_late(std::span<const MissingPeer> peers, const CallLabel& awaited);
 /// Rank 0 and `rank` met in different calls.
-std::string message_different_calls(const ShmCall& of_rank_0, int rank, const ShmCall& other);
+std::string message_different_calls(const CallRecord& of_rank_0, int rank, const CallRecord& other);
 
 }  // namespace samegrad

@@ -1,0 +1,90 @@
+#include "samegrad/comm/c10d_store.h"
+
+#include <algorithm>
+#include <thread>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "samegrad/base/deadline.h"
+#include "samegrad/base/error.h"
+#include "samegrad/comm/c10d_guard.h"
+
+namespace samegrad {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A launcher's store is there before its workers are.
+constexpr milliseconds kLongestConnect{60'000};
+constexpr milliseconds kBetweenLooks{10};
+
+/// PyTorch's errors bring their C++ stack with them.
+std::string first_line(const std::exception& error) {
+  const std::string text = error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+C10dStore::C10dStore(const c10::intrusive_ptr<c10d::Store>& store, const std::string& prefix)
+    : store_(c10::make_intrusive<c10d::PrefixStore>(prefix, store)) {}
+
+void C10dStore::set(const std::string& key, const std::string& value) {
+  const C10dGuard guard;
+  try {
+    store_->set(key, std::vector<std::uint8_t>(value.begin(), value.end()));
+  } catch (const std::exception& error) {
+    throw RunError("launch", "rendezvous store: " + first_line(error));
+  }
+}
+
+std::optional<std::string> C10dStore::get(const std::string& key, milliseconds timeout) {
+  const C10dGuard guard;
+  try {
+    // Looks again and again, because c10d's own wait prints a warning when it times out.
+    const Deadline deadline(timeout);
+    while (!store_->check({key})) {
+      if (deadline.passed()) {
+        return std::nullopt;
+      }
+      std::this_thread::sleep_for(std::min(kBetweenLooks, deadline.left()));
+    }
+    const std::vector<std::uint8_t> value = store_->get(key);
+    return std::string(value.begin(), value.end());
+  } catch (const std::exception& error) {
+    throw RunError("launch", "rendezvous store: " + first_line(error));
+  }
+}
+
+std::shared_ptr<C10dStore> open_launcher_store(const LauncherStore& place, int rank, milliseconds timeout) {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(place.port);
+  options.isServer = rank == 0 && !place.kept_by_launcher;
+  options.waitWorkers = false;
+  options.multiTenant = true;
+  options.timeout = place.kept_by_launcher ? std::min(timeout, kLongestConnect) : timeout;
+  const C10dGuard guard;
+  try {
+    const auto all =
+        c10::make_intrusive<c10d::PrefixStore>(place.prefix, c10::make_intrusive<c10d::TCPStore>(place.host, options));
+    // A rank may join again, where the launcher's ranks run one command after the other: every time has its own keys.
+    const std::int64_t joins = all->add("joins/" + std::to_string(rank), 1);
+    return std::make_shared<C10dStore>(all, std::to_string(joins));
+  } catch (const std::exception& error) {
+    throw RunError("launch", "the ranks cannot meet at MASTER_ADDR=" + place.host +
+                                 ", MASTER_PORT=" + std::to_string(place.port) + ": " + first_line(error));
+  }
+}
+
+std::shared_ptr<C10dStore> open_store_file(int fd, int world_size) {
+  try {
+    return std::make_shared<C10dStore>(
+        c10::make_intrusive<c10d::FileStore>("/proc/self/fd/" + std::to_string(fd), world_size), "samegrad");
+  } catch (const std::exception& error) {
+    throw InputError("launch", std::string(kStoreFileVariable) + "=" + std::to_string(fd) + ": " + first_line(error) +
+                                   "; it must be the descriptor that the launcher of this run made");
+  }
+}
+
+}  // namespace samegrad

@@ -1,0 +1,39 @@
+// PyTorch's stores as rendezvous store: the one of a launcher (TCPStore), and a file (FileStore).
+#pragma once
+
+#include <c10/util/intrusive_ptr.h>
+
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "samegrad/comm/environment.h"
+#include "samegrad/comm/rendezvous_store.h"
+
+namespace samegrad {
+
+class C10dStore final : public RendezvousStore {
+ public:
+  /// Every key of this object begins with `prefix`.
+  C10dStore(const c10::intrusive_ptr<c10d::Store>& store, const std::string& prefix);
+
+  void set(const std::string& key, const std::string& value) override;
+  std::optional<std::string> get(const std::string& key, std::chrono::milliseconds timeout) override;
+
+  /// What ProcessGroupGloo takes.
+  const c10::intrusive_ptr<c10d::Store>& c10d() const { return store_; }
+
+ private:
+  c10::intrusive_ptr<c10d::Store> store_;
+};
+
+/// Connects to the store that a launcher keeps at `place`, or, where none does, lets rank 0 keep it, as
+/// torch.distributed's env:// does. All ranks must open it equally often: keys of an earlier time are not seen. Throws
+/// RunError naming the address where it is not reached within `timeout`. Local.
+std::shared_ptr<C10dStore> open_launcher_store(const LauncherStore& place, int rank, std::chrono::milliseconds timeout);
+
+/// The store in the file behind descriptor `fd`, which stays open, of `world_size` processes of this host. Throws
+/// InputError where it is no such file. Local.
+std::shared_ptr<C10dStore> open_store_file(int fd, int world_size);
+
+}  // namespace samegrad

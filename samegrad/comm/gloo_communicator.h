@@ -1,0 +1,79 @@
+// Ranks that talk through sockets: PyTorch's Gloo moves the bytes (c10d::ProcessGroupGloo), between any hosts.
+//
+// Gloo names no rank when something fails, and two sizes that differ end one process and let the other go on with
+// rubbish. So every call begins with the exchange of one CallRecord, whose size never changes, between each two ranks:
+// ranks that called different things see it before any of them sends more. What a rank dies of is left in the
+// rendezvous store, where the others look when a connection closes.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "samegrad/base/deadline.h"
+#include "samegrad/comm/call_record.h"
+#include "samegrad/comm/communicator.h"
+#include "samegrad/comm/peer_messages.h"
+#include "samegrad/comm/process_watch.h"
+#include "samegrad/comm/rank_facts.h"
+
+namespace samegrad {
+
+class C10dStore;
+
+/// Bytes of one message: Linux moves less than 2 GiB at once. A longer one goes in pieces.
+inline constexpr std::size_t kMostGlooMessageBytes = std::size_t{1} << 30;
+
+class GlooCommunicator final : public Communicator {
+ public:
+  /// Connects `rank` with all others, whose facts are `ranks`, by rank. Throws RunError where that does not succeed
+  /// within `timeout`. Collective.
+  GlooCommunicator(std::shared_ptr<C10dStore> store, int rank, std::vector<RankFacts> ranks,
+                   std::chrono::milliseconds timeout, std::size_t most_message_bytes = kMostGlooMessageBytes);
+  /// Leaves: in good order, or as failed where it is destroyed by an exception.
+  ~GlooCommunicator() override;
+  GlooCommunicator(const GlooCommunicator&) = delete;
+  GlooCommunicator& operator=(const GlooCommunicator&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(ranks_.size()); }
+  std::string_view backend() const override { return "gloo"; }
+  void all_to_all(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& label) override;
+  void all_gather(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& label) override;
+  void broadcast(std::span<std::byte> data, int root, const CallLabel& label) override;
+  void barrier(const CallLabel& label) override;
+  void leave(std::string_view reason) override;
+
+ private:
+  struct Connections;  // PyTorch's side
+  /// What goes to a peer, or comes from it; empty: nothing.
+  using Outgoing = std::function<std::span<const std::byte>(int peer)>;
+  using Incoming = std::function<std::span<std::byte>(int peer)>;
+
+  void run(const CallRecord& call, const Outgoing& outgoing, const Incoming& incoming, const CallLabel& label);
+  void meet(const CallRecord& call, const CallLabel& label, const Deadline& deadline);
+  void exchange(const Outgoing& outgoing, const Incoming& incoming, const CallLabel& label, const Deadline& deadline);
+  [[noreturn]] void throw_peer_failure(int peer, const CallLabel& label, const Deadline& deadline) const;
+  std::string last_words(int peer) const;
+  bool process_ended(int peer) const;
+  void end_as(std::string_view state, std::string_view reason);
+
+  std::shared_ptr<C10dStore> store_;
+  int rank_;
+  std::vector<RankFacts> ranks_;
+  std::size_t most_message_bytes_;
+  std::vector<std::optional<ProcessWatch>> watches_;  // by rank; of other ranks on this host
+  std::vector<CallRecord> calls_;                     // by rank: the newest; of others as they arrived
+  std::unique_ptr<Connections> connections_;
+  int exceptions_at_start_;
+  std::exception_ptr broken_;  // what an earlier call threw
+  bool said_end_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace samegrad

@@ -1,0 +1,68 @@
+#include "samegrad/comm/join.h"
+
+#include <utility>
+
+#include "samegrad/base/error.h"
+#include "samegrad/comm/c10d_store.h"
+#include "samegrad/comm/gloo_communicator.h"
+#include "samegrad/comm/single_communicator.h"
+
+namespace samegrad {
+namespace {
+
+std::string joined_text(const WorkerEnvironment& environment) {
+  return "joined " + environment.launcher + ": " + std::to_string(environment.world_size) + " ranks";
+}
+
+JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::shared_ptr<C10dStore>& store,
+                          const RankFacts& mine, const std::string& backend, const JoinWait& wait) {
+  Meeting meeting(*store, environment.rank, environment.world_size, wait);
+  std::vector<RankFacts> ranks = meeting.exchange_facts(mine);
+  const int hosts = count_hosts(ranks);
+  if (backend == "shm" && hosts > 1) {
+    throw InputError("launch", "run.backend: 'shm', but the ranks run on " + std::to_string(hosts) +
+                                   " hosts; allowed are auto and gloo");
+  }
+  std::string reason =
+      backend == "gloo" ? "run.backend asks for it" : "they run on " + std::to_string(hosts) + " hosts";
+  if (backend != "gloo" && hosts == 1) {
+    Meeting::SharedMemory memory = meeting.share_memory(ranks);
+    if (memory.communicator) {
+      return {std::move(memory.communicator), joined_text(environment) + " on this host share memory"};
+    }
+    if (backend == "shm") {
+      throw RunError("launch", "run.backend: 'shm', but the ranks cannot share memory: " + memory.reason);
+    }
+    reason = "they cannot share memory: " + memory.reason;
+  }
+  auto communicator = std::make_unique<GlooCommunicator>(store, environment.rank, std::move(ranks), wait.timeout);
+  communicator->barrier({"join", 0, wait.timeout});
+  return {std::move(communicator), joined_text(environment) + " talk over gloo, because " + reason};
+}
+
+}  // namespace
+
+JoinedRanks join_ranks(const WorkerEnvironment& environment, const std::string& backend, const JoinWait& wait) {
+  if (environment.world_size == 1) {
+    return {std::make_unique<SingleCommunicator>(), ""};
+  }
+  if (environment.shared_memory_fd >= 0) {
+    if (backend == "gloo") {
+      throw InputError("launch", "run.backend: 'gloo' with " + std::string(kSharedMemoryVariable) + "=" +
+                                     std::to_string(environment.shared_memory_fd) +
+                                     ": the launcher handed over shared memory; give both the same configuration");
+    }
+    return {join_shared_memory(environment.shared_memory_fd, environment.rank, environment.world_size, wait.timeout),
+            ""};
+  }
+  RankFacts mine = facts_of_this_process();
+  if (environment.store) {
+    mine.route = route_to(environment.store->host, environment.store->port);
+    const auto store = open_launcher_store(*environment.store, environment.rank, wait.timeout);
+    return join_in_store(environment, store, mine, backend, wait);
+  }
+  const auto store = open_store_file(environment.store_fd, environment.world_size);
+  return {join_in_store(environment, store, mine, "gloo", wait).communicator, ""};
+}
+
+}  // namespace samegrad

@@ -1,0 +1,51 @@
+// Ranks that cannot talk yet meet in a rendezvous store, tell each other where they run, and, on one host, share
+// memory that rank 0 makes.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "samegrad/base/deadline.h"
+#include "samegrad/comm/communicator.h"
+#include "samegrad/comm/rank_facts.h"
+#include "samegrad/comm/rendezvous_store.h"
+
+namespace samegrad {
+
+/// How long to wait for other ranks that start; `given_up` (may be empty) ends it sooner.
+struct JoinWait {
+  std::chrono::milliseconds timeout{1'800'000};
+  std::function<bool()> given_up;
+};
+
+/// A meeting of `world_size` ranks; this process is `rank`.
+class Meeting {
+ public:
+  Meeting(RendezvousStore& store, int rank, int world_size, JoinWait wait);
+
+  /// Every rank's facts, by rank. Throws PeerError naming the first rank that does not come in time, InputError where
+  /// another process came as this rank, RunError where the wait was given up. Collective.
+  std::vector<RankFacts> exchange_facts(const RankFacts& mine);
+
+  struct SharedMemory {
+    std::unique_ptr<Communicator> communicator;  ///< nullptr: it cannot be shared
+    std::string reason;                          ///< why not
+  };
+  /// The same outcome on every rank: all reach the memory that rank 0 makes, or none uses it. Only for ranks on one
+  /// host. Errors as exchange_facts. Collective.
+  SharedMemory share_memory(const std::vector<RankFacts>& ranks);
+
+ private:
+  std::string await(const std::string& key, int from) const;
+
+  RendezvousStore* store_;
+  int rank_;
+  int world_size_;
+  JoinWait wait_;
+  Deadline deadline_;
+};
+
+}  // namespace samegrad
