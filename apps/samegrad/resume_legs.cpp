@@ -12,7 +12,6 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/step_name.h"
-#include "samegrad/launch/launch.h"
 #include "samegrad/report/metrics.h"
 #include "samegrad/report/number_text.h"
 
@@ -70,18 +69,14 @@ int ResumeLegs::run(const ResumeSchedule& schedule, const std::string& title) co
       log_progress(what + " ...");
     }
     const auto start = std::chrono::steady_clock::now();
-    const LaunchResult result = launch_workers({.program = worker_path().string(),
-                                                .arguments = arguments_of(schedule, leg),
-                                                .processes = static_cast<int>(processes),
-                                                .environment = pinned_environment(run_section_),
-                                                .output_fd = log.get()});
-    if (result.exit_code != 0) {
-      for (const std::string& text : result.lines) {
-        log_error(text);
-      }
-      log_warn(what + ": ended with exit code " + std::to_string(result.exit_code) + "; what it printed is in " +
+    RunSection run_section = run_section_;
+    run_section.backend = schedule.backend;
+    const int exit_code =
+        launch_and_report(run_section, static_cast<int>(processes), arguments_of(schedule, leg), log.get());
+    if (exit_code != 0) {
+      log_warn(what + ": ended with exit code " + std::to_string(exit_code) + "; what it printed is in " +
                work_.legs_log.string());
-      return result.exit_code;
+      return exit_code;
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     log_info(what + ", " + duration_text(seconds));
