@@ -71,9 +71,9 @@ void WindowBuffers::finish_atom(std::int64_t atom) {
   const at::NoGradGuard no_grad;
   Node node{{atom, atom + 1}, std::vector<at::Tensor>(buffers_.size())};
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
-    const at::Tensor now = copy_of(buffers_[b].tensor);
-    if (bytes_of(now) == bytes_of(start_[b])) continue;
-    node.sums[b] = is_counter(now) ? now.to(at::kLong) - start_[b].to(at::kLong) : now;
+    const at::Tensor& now = buffers_[b].tensor;
+    if (bytes_of(now.contiguous()) == bytes_of(start_[b])) continue;
+    node.sums[b] = is_counter(now) ? now.to(at::kLong) - start_[b].to(at::kLong) : copy_of(now);
     buffers_[b].tensor.copy_(start_[b]);
   }
   nodes_.push_back(std::move(node));
