@@ -1,6 +1,7 @@
-// `exactness_cost RANKS ATOMS ITERATIONS FILE`: what the fixed order of additions and the hashes of one update cost, on
-// RANKS processes over shared memory, for the gradient of the lesson's model. Rank 0 writes FILE: JSON, seconds of the
-// slowest rank by iteration. benchmarks/exactness_cost.py runs it and sets it beside an update.
+// `exactness_cost BACKEND RANKS ATOMS ITERATIONS FILE`: what the fixed order of additions and the hashes of one update
+// cost, on RANKS processes that talk by BACKEND (shm, gloo), for the gradient of the lesson's model. Rank 0 writes
+// FILE: JSON, seconds of the slowest rank by iteration. benchmarks/exactness_cost.py runs it and sets it beside an
+// update.
 //
 // canonical: each atom's gradient in a buffer of its own, siblings added, the subtrees exchanged.
 // native: atoms added up in place, one sum a rank exchanged, added in rank order: what an all-reduce does.
@@ -139,20 +140,21 @@ class Costs {
   std::int64_t bytes_sent() const { return volume_.bytes_sent; }
 
  private:
-  /// Scatter, sum in rank order, gather: in pieces that stay in a cache, as reduce_canonically does.
+  /// Scatter, sum in rank order, gather: in the pieces in which reduce_canonically goes too.
   void all_reduce(std::span<float> values) {
-    constexpr std::size_t kPiece = 8'192;
     const auto ranks = static_cast<std::size_t>(comm_.size());
-    std::vector<float> send(kPiece * ranks);
-    std::vector<float> received(kPiece * ranks);
-    for (std::size_t begin = 0; begin < values.size(); begin += kPiece * ranks) {
-      const std::size_t count = std::min(kPiece * ranks, values.size() - begin);
+    const std::size_t fitting = static_cast<std::size_t>(comm_.piece_bytes()) / sizeof(float) / ranks;
+    const std::size_t piece = std::min(fitting, (values.size() + ranks - 1) / ranks);
+    std::vector<float> send(piece * ranks);
+    std::vector<float> received(piece * ranks);
+    for (std::size_t begin = 0; begin < values.size(); begin += piece * ranks) {
+      const std::size_t count = std::min(piece * ranks, values.size() - begin);
       std::ranges::copy(values.subspan(begin, count), send.begin());
       comm_.all_to_all(std::as_bytes(std::span(send)), std::as_writable_bytes(std::span(received)), label("native"));
       for (std::size_t rank = 1; rank < ranks; ++rank) {
-        for (std::size_t i = 0; i < kPiece; ++i) received[i] += received[rank * kPiece + i];
+        for (std::size_t i = 0; i < piece; ++i) received[i] += received[rank * piece + i];
       }
-      comm_.all_gather(std::as_bytes(std::span(received).first(kPiece)), std::as_writable_bytes(std::span(send)),
+      comm_.all_gather(std::as_bytes(std::span(received).first(piece)), std::as_writable_bytes(std::span(send)),
                        label("native"));
       std::copy_n(send.begin(), count, values.begin() + static_cast<std::ptrdiff_t>(begin));
     }
@@ -190,7 +192,8 @@ void measure(Communicator& comm, std::int64_t atoms, std::int64_t iterations, co
     seconds["copy"].push_back(copy);
   }
   if (comm.rank() != 0) return;
-  std::ofstream(path) << Json{{"ranks", comm.size()},
+  std::ofstream(path) << Json{{"backend", comm.backend()},
+                              {"ranks", comm.size()},
                               {"atoms", atoms},
                               {"gradient_bytes", costs.gradient_bytes()},
                               {"canonical_bytes_sent", costs.bytes_sent()},
@@ -200,12 +203,13 @@ void measure(Communicator& comm, std::int64_t atoms, std::int64_t iterations, co
                       << "\n";
 }
 
-int launch(int ranks, std::vector<std::string> arguments) {
+int launch(const std::string& backend, int ranks, std::vector<std::string> arguments) {
   LaunchOptions options;
   options.program = "/proc/self/exe";
   options.arguments = std::move(arguments);
   options.environment = pinned_environment(RunSection{});
   options.processes = ranks;
+  options.share_memory = backend == "shm";
   const LaunchResult result = launch_workers(options);
   for (const std::string& line : result.lines) std::cerr << line << "\n";
   return result.exit_code;
@@ -215,12 +219,13 @@ int launch(int ranks, std::vector<std::string> arguments) {
 }  // namespace samegrad
 
 int main(int argc, char** argv) {
-  if (argc != 5) return 2;
+  if (argc != 6) return 2;
+  const std::string backend = argv[1];
   if (!samegrad::process_environment(samegrad::kRankVariable)) {
-    return samegrad::launch(std::stoi(argv[1]), {argv + 1, argv + argc});
+    return samegrad::launch(backend, std::stoi(argv[2]), {argv + 1, argv + argc});
   }
   const samegrad::JoinedRanks joined =
-      samegrad::join_ranks(samegrad::read_worker_environment(), "shm", {std::chrono::minutes(1), {}});
-  samegrad::measure(*joined.communicator, std::stol(argv[2]), std::stol(argv[3]), argv[4]);
+      samegrad::join_ranks(samegrad::read_worker_environment(), backend, {std::chrono::minutes(1), {}});
+  samegrad::measure(*joined.communicator, std::stol(argv[3]), std::stol(argv[4]), argv[5]);
   return 0;
 }

@@ -11,10 +11,6 @@ namespace {
 
 /// Shards begin at multiples of a cache line of the narrowest type.
 constexpr std::int64_t kBlockElements = 16;
-/// About the bytes of a temporary buffer: the gradient is exchanged in pieces of the shards that fit. Pieces that stay
-/// in a core's cache took a third of the time of pieces of 1 MiB (2 ranks, the lesson's gradient).
-constexpr std::int64_t kBufferBytes = std::int64_t{1} << 18;
-
 std::int64_t round_up_to_blocks(std::int64_t elements) {
   return (elements + kBlockElements - 1) / kBlockElements * kBlockElements;
 }
@@ -48,7 +44,8 @@ SubtreesByRank subtrees_by_rank(std::span<const AtomRange> ranges) {
   return subtrees;
 }
 
-ExchangeLayout make_layout(std::int64_t elements, std::size_t element_size, const SubtreesByRank& subtrees) {
+ExchangeLayout make_layout(std::int64_t elements, std::int64_t piece_bytes, std::size_t element_size,
+                           const SubtreesByRank& subtrees) {
   ExchangeLayout layout;
   layout.ranks = static_cast<std::int64_t>(subtrees.size());
   layout.elements = elements;
@@ -57,7 +54,7 @@ ExchangeLayout make_layout(std::int64_t elements, std::size_t element_size, cons
     layout.subtrees = std::max(layout.subtrees, static_cast<std::int64_t>(of_rank.size()));
   }
   const std::int64_t copies = layout.ranks * layout.subtrees;
-  const std::int64_t fitting = kBufferBytes / static_cast<std::int64_t>(element_size) / copies;
+  const std::int64_t fitting = piece_bytes / static_cast<std::int64_t>(element_size) / copies;
   layout.piece = std::min(layout.shard, std::max(kBlockElements, fitting / kBlockElements * kBlockElements));
   return layout;
 }
@@ -168,7 +165,8 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
   SAMEGRAD_CHECK_OP(static_cast<int>(ranges.size()), ==, comm.size());
   const SubtreesByRank subtrees = subtrees_by_rank(ranges);
   check_subtrees<Element>(mine, subtrees[static_cast<std::size_t>(comm.rank())]);
-  const ExchangeLayout layout = make_layout(static_cast<std::int64_t>(result.size()), sizeof(Element), subtrees);
+  const ExchangeLayout layout =
+      make_layout(static_cast<std::int64_t>(result.size()), comm.piece_bytes(), sizeof(Element), subtrees);
   PieceExchange<Element> exchange(layout, subtrees);
   ExchangeVolume volume;
   for (std::int64_t begin = 0; begin < layout.shard; begin += layout.piece) {
