@@ -1,7 +1,7 @@
 """What exactness costs in an update of the lesson: the fixed order of additions against a native all-reduce, and the
 hashes of parameters, gradient and plan.
 
-    .venv/bin/python benchmarks/exactness_cost.py [--bin build/release/bin] [--rounds 5] [--json FILE]
+    .venv/bin/python benchmarks/exactness_cost.py [--bin build/release/bin] [--rounds 4] [--json FILE]
 
 Each round runs, for 2 and for 4 processes over shared memory and over Gloo: updates of `samegrad train`, then
 benchmarks/exactness_cost.cpp on a gradient of the same size; over Gloo also PyTorch's own all-reduce of it. The program
@@ -136,9 +136,9 @@ def show(result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="folder of the programs")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--updates", type=int, default=15, help=f"of one round; the first {WARM_UP} are warm-up")
-    parser.add_argument("--iterations", type=int, default=30, help="of each side in one round")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--updates", type=int, default=12, help=f"of one round; the first {WARM_UP} are warm-up")
+    parser.add_argument("--iterations", type=int, default=20, help="of each side in one round")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures here too")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
