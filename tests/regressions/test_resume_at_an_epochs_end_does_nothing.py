@@ -22,7 +22,7 @@ def test_the_next_epoch_is_trained(tmp_path, data):
 
 
 def test_nothing_left_is_said_and_nothing_is_written(tmp_path, data):
-    run = trained(tmp_path / "run", data, ranks=2, **OPTIONS)
+    run = trained(tmp_path / "run", data, **OPTIONS)
     before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
     again = trained(tmp_path / "run", data, ranks=1, words=["--resume", "latest"], **OPTIONS)
     assert "already at update 10 of 10: nothing is left to train" in again.output
@@ -31,8 +31,8 @@ def test_nothing_left_is_said_and_nothing_is_written(tmp_path, data):
 
 def test_an_epoch_more_is_trained_from_the_very_end(tmp_path, data):
     longer = trained(tmp_path / "longer", data, ranks=1, **{**OPTIONS, "plan__epochs": 3})
-    trained(tmp_path / "run", data, ranks=2, **OPTIONS)
-    resumed = trained(tmp_path / "run", data, ranks=3, words=["--resume", "latest"], **{**OPTIONS, "plan__epochs": 3})
+    trained(tmp_path / "run", data, ranks=1, **OPTIONS)
+    resumed = trained(tmp_path / "run", data, ranks=2, words=["--resume", "latest"], **{**OPTIONS, "plan__epochs": 3})
     assert list(resumed.windows()) == [11, 12, 13, 14, 15]
     assert resumed.chain() == longer.chain()
 

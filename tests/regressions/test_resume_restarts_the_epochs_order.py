@@ -30,14 +30,14 @@ def test_the_reported_case(tmp_path):
 
 # A window takes virtual_ranks x accumulation x batch samples of ten, an epoch's last one what is left: a position counted
 # in updates, microbatches or samples, within the epoch or the run, is another number each time.
-@pytest.mark.parametrize("virtual_ranks, accumulation, batch, updates, worlds", [(2, 2, 1, 6, [3, 1, 4, 2, 1]),
-                                                                                (1, 2, 3, 4, [2, 1, 2])])
+@pytest.mark.parametrize("virtual_ranks, accumulation, batch, updates, worlds", [(2, 2, 1, 6, [3, 1, 1, 2, 1]),
+                                                                                (1, 2, 3, 4, [2, 1, 1])])
 def test_a_resume_from_any_update_goes_on_with_the_same_samples(tmp_path, virtual_ranks, accumulation, batch, updates,
                                                                 worlds):
     data = ten_samples(tmp_path)
     options = {**SETTINGS, "virtual_ranks": virtual_ranks, "accumulation": accumulation, "batch": batch,
                "checkpoint__every": 1}
-    continuous = trained(tmp_path / "run", data, ranks=2, **options)
+    continuous = trained(tmp_path / "run", data, **options)
     chain, windows = continuous.chain(), continuous.windows()
     assert len(chain) == updates
     assert sorted(ids(windows)[:10]) == sorted(ids(windows)[10:]) == list(range(10))
@@ -55,5 +55,5 @@ def test_two_resumes_in_one_epoch(tmp_path):
     continuous = trained(tmp_path / "continuous", data, ranks=1, **options)
     trained(tmp_path / "run", data, ranks=2, words=["--stop-at", 6], **options)
     trained(tmp_path / "run", data, ranks=1, words=["--stop-at", 8, "--resume", "latest"], **options)
-    resumed = trained(tmp_path / "run", data, ranks=3, words=["--resume", "latest"], **options)
+    resumed = trained(tmp_path / "run", data, ranks=1, words=["--resume", "latest"], **options)
     assert len(continuous.chain()) == 15 and resumed.chain() == continuous.chain()
