@@ -61,7 +61,8 @@ void announce_reading(const DataConfig& data) {
   }
 }
 
-RunContext open_run_context(const CommandLine& command) {
+RunContext open_run_context(const CommandLine& command,
+                            const std::function<void(const RunContext&)>& before_preparing) {
   RunContext context{.config = command_config(command),
                      .paths = RunPaths(command.run),
                      .comm = nullptr,
@@ -76,6 +77,7 @@ RunContext open_run_context(const CommandLine& command) {
   together(*context.comm, "prepare", 0, context.timeout(), [&] {
     if (!context.leader()) return;
     if (command.subcommand == "train") context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
+    if (before_preparing) before_preparing(context);
     announce_reading(context.config.data);
     const std::string wrote = prepare_run(context.config, context.paths);
     if (!wrote.empty()) log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));
@@ -86,8 +88,9 @@ RunContext open_run_context(const CommandLine& command) {
 
 }  // namespace
 
-int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body) {
-  RunContext context = open_run_context(command);
+int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body,
+                   const std::function<void(const RunContext&)>& before_preparing) {
+  RunContext context = open_run_context(command, before_preparing);
   try {
     return body(context);
   } catch (const std::exception& error) {

@@ -29,9 +29,11 @@ struct RunContext {
 };
 
 /// Joins the other ranks, refuses those under another dispatch, lets rank 0 prepare what is missing, opens it on every
-/// rank, and runs `body`. Where preparing or opening fails, every rank throws the same error; where `body` throws on
-/// one rank, the others' waits end with its line. Collective.
-int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body);
+/// rank, and runs `body`. Rank 0 runs `before_preparing`, if any, while nothing has been written: what it throws leaves
+/// the folder as it was. Where one of these fails, every rank throws the same error; where `body` throws on one rank,
+/// the others' waits end with its line. Collective.
+int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body,
+                   const std::function<void(const RunContext&)>& before_preparing = {});
 
 /// Runs `action` and agrees on its failure: where it throws on any rank, every rank throws the same error. Collective.
 void together(Communicator& comm, std::string_view name, std::int64_t update, std::chrono::milliseconds timeout,

@@ -21,8 +21,7 @@ std::string new_run_id() {
   return text.data();
 }
 
-// The checkpoint to go on from, or "" for a new run.
-std::filesystem::path choose_checkpoint(const RunPaths& paths, const std::string& resume) {
+std::filesystem::path path_of_checkpoint(const RunPaths& paths, const std::string& resume) {
   if (resume.empty()) return {};
   if (resume != "latest" && resume != "auto") return resume;
   const LatestCheckpoint latest = latest_checkpoint(paths);
@@ -37,32 +36,30 @@ std::filesystem::path choose_checkpoint(const RunPaths& paths, const std::string
 
 }  // namespace
 
-StartPoint choose_start(RunContext& context, const std::string& resume, bool allow_other_dispatch) {
-  std::string chosen;
-  std::string run_id;
-  together(*context.comm, "resume", 0, context.timeout(), [&] {
-    if (!context.leader()) return;
-    chosen = choose_checkpoint(context.paths, resume).string();
-    if (!chosen.empty()) verify_checkpoint(chosen);
-    run_id = new_run_id();
-  });
-  chosen = share_text(*context.comm, chosen, context.timeout());
+std::filesystem::path choose_checkpoint(const RunContext& context, const std::string& resume) {
+  std::filesystem::path chosen = path_of_checkpoint(context.paths, resume);
+  if (!chosen.empty()) check_resume_config(verify_checkpoint(chosen), context.config);
+  return chosen;
+}
+
+StartPoint start_from(RunContext& context, const std::filesystem::path& checkpoint, bool allow_other_dispatch) {
+  const std::string chosen = share_text(*context.comm, checkpoint.string(), context.timeout());
   StartPoint start{.state = initial_state(context.config),
-                   .run_id = share_text(*context.comm, run_id, context.timeout()),
+                   .run_id = share_text(*context.comm, new_run_id(), context.timeout()),
                    .resumed_from = std::nullopt};
   together(*context.comm, "start", 0, context.timeout(), [&] {
     if (chosen.empty()) {
       load_parameters(context.paths.init, start.state.parameters);
       return;
     }
-    const Checkpoint checkpoint = verify_checkpoint(chosen);
-    for (const std::string& note : check_resume(checkpoint, context.config, *context.run.plan, context.run.data.lock)) {
+    const Checkpoint verified = verify_checkpoint(chosen);
+    for (const std::string& note : check_resume(verified, context.config, *context.run.plan, context.run.data.lock)) {
       if (context.leader()) log_warn("[resume] " + note);
     }
-    const std::string warning = check_saved_dispatch(checkpoint, context.dispatch, allow_other_dispatch);
+    const std::string warning = check_saved_dispatch(verified, context.dispatch, allow_other_dispatch);
     if (context.leader() && !warning.empty()) log_warn(warning);
-    restore_training(checkpoint, start.state);
-    start.run_id = checkpoint.state.at("run_id").get<std::string>();
+    restore_training(verified, start.state);
+    start.run_id = verified.state.at("run_id").get<std::string>();
     start.resumed_from = chosen;
   });
   return start;

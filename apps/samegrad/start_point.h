@@ -17,10 +17,13 @@ struct StartPoint {
   std::optional<std::filesystem::path> resumed_from;
 };
 
-/// `resume`: empty (a new run from outputs/init.safetensors), a checkpoint's path, "latest" (the newest complete one of
-/// the current run; it is an error if there is none) or "auto" (latest, else a new run). Rank 0 chooses and verifies;
-/// all ranks take the same, and refuse one that was made under another dispatch unless `allow_other_dispatch`. Damaged
-/// newer checkpoints that are passed over are named. Collective.
-StartPoint choose_start(RunContext& context, const std::string& resume, bool allow_other_dispatch);
+/// The verified checkpoint that `resume` means: a path, "latest" (the newest complete one of the current run; it is an
+/// error if there is none) or "auto" (latest, else none); none where it is empty. Damaged newer checkpoints that are
+/// passed over are named. Throws InputError where its config is another than a resume may have. Local: rank 0 chooses.
+std::filesystem::path choose_checkpoint(const RunContext& context, const std::string& resume);
+
+/// From rank 0's `checkpoint`, or, where that is none, a new run from outputs/init.safetensors. All ranks take the
+/// same, and refuse one that was made under another dispatch unless `allow_other_dispatch`. Collective.
+StartPoint start_from(RunContext& context, const std::filesystem::path& checkpoint, bool allow_other_dispatch);
 
 }  // namespace samegrad

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "apps/samegrad/commands.h"
 #include "apps/samegrad/start_point.h"
 #include "apps/samegrad/training_run.h"
@@ -7,9 +9,13 @@ namespace samegrad {
 
 int run_train(const CommandLine& command) {
   install_stop_signals();
-  return in_run_context(command, [&](RunContext& context) {
-    return TrainingRun(context, command, choose_start(context, command.resume, command.allow_other_dispatch)).run();
-  });
+  std::filesystem::path checkpoint;  // rank 0's choice
+  return in_run_context(
+      command,
+      [&](RunContext& context) {
+        return TrainingRun(context, command, start_from(context, checkpoint, command.allow_other_dispatch)).run();
+      },
+      [&](const RunContext& context) { checkpoint = choose_checkpoint(context, command.resume); });
 }
 
 }  // namespace samegrad

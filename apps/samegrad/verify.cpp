@@ -149,7 +149,11 @@ int verify_run(const CommandLine& command, const RunContext& context) {
 }  // namespace
 
 int run_verify(const CommandLine& command) {
-  return in_run_context(command, [&](RunContext& context) { return verify_run(command, context); });
+  return in_run_context(
+      command, [&](RunContext& context) { return verify_run(command, context); },
+      [&](const RunContext& context) {
+        if (!command.checkpoint.empty()) check_resume_config(checkpoint_to_verify(command), context.config);
+      });
 }
 
 }  // namespace samegrad

@@ -141,9 +141,13 @@ const Json& state_member(const Checkpoint& checkpoint, std::string_view name) {
   return *found;
 }
 
+void check_resume_config(const Checkpoint& checkpoint, const RunConfig& config) {
+  compare_configs(checkpoint, state_member(checkpoint, "config"), config_to_json(config), "");
+}
+
 std::vector<std::string> check_resume(const Checkpoint& checkpoint, const RunConfig& config, const UpdatePlan& plan,
                                       const DataLock& data_lock) {
-  compare_configs(checkpoint, state_member(checkpoint, "config"), config_to_json(config), "");
+  check_resume_config(checkpoint, config);
   const DataLock before = data_lock_from_json(state_member(checkpoint, "data_lock"), file_of(checkpoint, kStateFile));
   compare_data_locks(training_part(before), training_part(data_lock));
   if (const Json& digest = state_member(checkpoint, "plan_digest"); digest != plan.digest()) {

@@ -17,6 +17,10 @@ namespace samegrad {
 /// what follows. The number of processes is no key: it may always change.
 std::span<const std::string_view> keys_a_resume_may_change();
 
+/// The part of check_resume that needs no data: so that what was prepared for the checkpoint's run is not replaced for
+/// a run that is refused. Throws InputError. Local.
+void check_resume_config(const Checkpoint& checkpoint, const RunConfig& config);
+
 /// Holds a verified checkpoint against the run that is to go on from it. Returns what the user should know of allowed
 /// changes, a line each: a total number of updates on which the schedule depends, other validation data.
 ///

@@ -104,8 +104,10 @@ def test_a_finished_run_says_that_nothing_is_left(tmp_path):
                                            ("optimizer.kind", "sgd", "adamw"), ("plan.accumulation", 2, 1)])
 def test_a_resume_with_another_plan_names_both_values(tmp_path, key, old, new):
     trained(tmp_path, 2)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     done = train(tmp_path, 2, "--resume", "artifacts/checkpoints/step-0004", "--set", f"{key}={new}")
     assert done.returncode == 2
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before, "files changed"
     assert len(done.stderr.strip().splitlines()) == 1
     assert key in done.stderr and str(old) in done.stderr and str(new) in done.stderr, done.stderr
 
