@@ -28,6 +28,7 @@ int run_env_dual(const CommandLine& command) {
               << exchanged.elements << " elements (processes " << exchanged.pids.front() << ", "
               << exchanged.pids.back() << ")\nIn effect in both, and deciding bits:\n";
     std::vector<std::pair<std::string, std::string>> facts;
+    facts.reserve(kDispatchFacts.size());
     for (const DispatchFact& fact : kDispatchFacts) facts.emplace_back(fact.name, dispatch.at(fact.name));
     std::cout << facts_list(facts, {});
   }

@@ -78,6 +78,7 @@ PrecisionFacts against_reference(const WindowGradient& window, const ReferenceRe
 std::vector<ControlOutcome> outcomes(const std::vector<ControlGradient>& controls, const FlatLayout& layout,
                                      std::span<const TensorView> reference) {
   std::vector<ControlOutcome> result;
+  result.reserve(controls.size());
   for (const ControlGradient& control : controls) {
     result.push_back({compare_control(control, layout, reference), control.cannot_show});
   }

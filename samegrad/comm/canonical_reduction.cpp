@@ -131,7 +131,7 @@ class PieceExchange {
       }
     }
     std::size_t next = 0;
-    Element* const values = finish_tree<Element>(leaves, next, {0, leaves.back().atoms.end}, count);
+    auto* const values = finish_tree<Element>(leaves, next, {0, leaves.back().atoms.end}, count);
     SAMEGRAD_CHECK_OP(next, ==, leaves.size());
     return {values, static_cast<std::size_t>(count)};
   }

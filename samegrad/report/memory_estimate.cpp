@@ -27,9 +27,9 @@ std::int64_t values_per_token(const ModelConfig& model, std::int64_t longest_seq
 MemoryEstimate estimate_memory(const RunConfig& config, std::int64_t parameters, std::int64_t atom_tokens,
                                std::int64_t longest_sequence) {
   const std::int64_t block = parameters * kFloatBytes;
-  // Partial sums of the atom tree: one a level. Beside them the atom being computed and the reduced gradient.
+  // Partial sums of the atom tree, one a level, and the atom being computed; the reduced gradient takes a sum's place.
   const auto atoms = static_cast<std::uint64_t>(config.plan.atoms_per_window());
-  const auto gradient_blocks = static_cast<std::int64_t>(std::bit_width(atoms)) + 2;
+  const auto gradient_blocks = static_cast<std::int64_t>(std::bit_width(atoms - 1)) + 1;
   return {.parameters = block,
           .optimizer = optimizer_blocks(config.optimizer) * block,
           .gradients = gradient_blocks * block,

@@ -30,8 +30,8 @@ TEST(MemoryEstimate, CountsBlocksOfTheOptimizerAndTheAtomTree) {
   const MemoryEstimate sgd = estimate_memory(config, parameters, 100, 10);
   EXPECT_EQ(sgd.parameters, 4000);
   EXPECT_EQ(sgd.optimizer, 0);
-  // 8 atoms: 4 levels of the tree, the atom being computed and the result.
-  EXPECT_EQ(sgd.gradients, 6 * 4000);
+  // 8 atoms: sums of four, two and one atom that wait for their siblings, and the atom being computed.
+  EXPECT_EQ(sgd.gradients, 4 * 4000);
   config.optimizer.kind = "adamw";
   EXPECT_EQ(estimate_memory(config, parameters, 100, 10).optimizer, 8000);
 }
