@@ -6,15 +6,18 @@ import pytest
 
 from launched_run import CONTINUOUS, FAULTY, SAMEGRAD, SMALL, SOURCE, done, hashes, run, settings
 
-ADAMW = ["optimizer.kind=adamw", "optimizer.learning_rate=1e-3", "model.dropout=0.1"]
 ROWS = "".join(f'{{"text": "{word * (3 + 7 * i % 11)}"}}\n' for i, word in enumerate(["same ", "bits ", "again "] * 8))
-RUNS = {
-    "lesson-sgd": settings(*SMALL),
-    "lesson-adamw-dropout": settings(*SMALL, *ADAMW),
-    "text-adamw-dropout": ["--config", SOURCE / "configs/text.yaml",
-                           *settings(*SMALL, "plan.accumulation=2", "plan.batch_size_per_rank=2", "model.positions=128",
-                                     "data.train=rows.jsonl", *ADAMW)],
+TASKS = {
+    "lesson": settings(*SMALL),
+    "text": ["--config", SOURCE / "configs/text.yaml",
+             *settings(*SMALL, "plan.accumulation=2", "plan.batch_size_per_rank=2", "model.positions=128",
+                       "data.train=rows.jsonl")],
 }
+OPTIMIZERS = {"sgd": settings("optimizer.kind=sgd", "optimizer.learning_rate=0.1"),
+              "adamw": settings("optimizer.kind=adamw", "optimizer.learning_rate=1e-3")}
+RUNS = {f"{task}-{optimizer}-dropout-{dropout}": [*TASKS[task], *OPTIMIZERS[optimizer], *settings(f"model.dropout={dropout}")]
+        for task in TASKS for optimizer in OPTIMIZERS for dropout in ("0", "0.1")}
+LESSON = "lesson-sgd-dropout-0"
 
 
 def trained(folder, name, ranks, *words):
@@ -29,22 +32,23 @@ def shared(tmp_path_factory):
     """The hashes of each run over shared memory, by its name."""
     found = {name: trained(tmp_path_factory.mktemp(name), name, 2, "--backend", "shm") for name in RUNS}
     assert [len(each) for each in found.values()] == [4] * len(RUNS)
+    assert len({each[4] for each in found.values()}) == len(RUNS), "two of the runs are the same one"
     return found
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_gloo_has_the_hashes_of_shared_memory_for_any_number_of_processes(tmp_path, shared, name):
-    for ranks in (2, 3, 4):
+    for ranks in (1, 2, 3, 4):
         assert trained(tmp_path / str(ranks), name, ranks, "--backend", "gloo") == shared[name], ranks
 
 
 def test_the_comparison_rejects_another_seed(tmp_path, shared):
-    assert trained(tmp_path, "lesson-sgd", 2, "--backend", "gloo", "--set", "seed=43") != shared["lesson-sgd"]
+    assert trained(tmp_path, LESSON, 2, "--backend", "gloo", "--set", "seed=43") != shared[LESSON]
 
 
 def test_a_checkpoint_of_one_backend_resumes_over_the_other(tmp_path, shared):
-    continuous = shared["lesson-sgd"]
-    train = [SAMEGRAD, "train", "--quiet", *settings(*SMALL), "--nproc"]
+    continuous = shared[LESSON]
+    train = [SAMEGRAD, "train", "--quiet", *RUNS[LESSON], "--nproc"]
     done(tmp_path / "mixed", *train, 2, "--backend", "gloo")
     done(tmp_path / "mixed", *train, 3, "--resume", "latest", "--backend", "shm")
     done(tmp_path / "mixed", *train, 1, "--resume", "latest")  # nothing is left
