@@ -32,9 +32,10 @@ class WindowBuffers {
 
   /// Sets each buffer that some atom of some rank changed: float32 and float64 to T(0, atoms) / atoms, added in their
   /// own type and divided once; an integer to its start plus the sum of all atoms' changes (modulo 2^bits). Others keep
-  /// their bits. `ranges` is rank_ranges(atoms, comm.size()). Throws the same error on every rank, with nothing
-  /// changed: RunError where ranks started from different buffers, InputError for a changed buffer of another dtype.
-  /// Collective.
+  /// their bits. They move with the window: a step that is left out afterwards, as for a gradient that is not finite,
+  /// does not set them back. `ranges` is rank_ranges(atoms, comm.size()). Throws the same error on every rank, with
+  /// nothing changed: RunError where ranks started from different buffers, InputError for a changed buffer of another
+  /// dtype. Collective.
   void reduce(Communicator& comm, std::span<const AtomRange> ranges, const CallLabel& label);
 
  private:

@@ -14,6 +14,7 @@
 #include "samegrad/ddp/gradient_slots.h"
 #include "samegrad/plan/atom_tree.h"
 #include "tests/unit/comm/rank_threads.h"
+#include "tests/unit/plan/literal_tree.h"
 
 namespace samegrad {
 namespace {
@@ -66,18 +67,6 @@ Case<Element> random_case(std::mt19937& random) {
   return drawn;
 }
 
-/// The definition: T(i, j) = T(i, i + p) + T(i + p, j), p the largest power of two below j - i.
-template <typename Element>
-std::vector<Element> tree(const std::vector<std::vector<Element>>& atoms, std::size_t i, std::size_t j) {
-  if (j - i == 1) return atoms[i];
-  std::size_t p = 1;
-  while (2 * p < j - i) p *= 2;
-  std::vector<Element> left = tree(atoms, i, i + p);
-  const std::vector<Element> right = tree(atoms, i + p, j);
-  for (std::size_t k = 0; k < left.size(); ++k) left[k] = left[k] + right[k];
-  return left;
-}
-
 template <typename Element>
 std::vector<Element> on_rank(Communicator& comm, const Case<Element>& drawn) {
   const auto atoms = static_cast<std::int64_t>(drawn.atoms.size());
@@ -111,7 +100,7 @@ void expect_tree_for_random_cases(std::uint32_t seed, int cases) {
   int with_infinity = 0;
   for (int i = 0; i < cases; ++i) {
     const Case<Element> drawn = random_case<Element>(random);
-    std::vector<Element> expected = tree(drawn.atoms, 0, drawn.atoms.size());
+    std::vector<Element> expected = testing::literal_tree(drawn.atoms, 0, drawn.atoms.size());
     for (Element& value : expected) value = static_cast<Element>(static_cast<double>(value) / drawn.divisor);
     std::vector<std::vector<Element>> results(static_cast<std::size_t>(drawn.world_size));
     const auto errors = testing::run_ranks(drawn.world_size, [&](Communicator& comm) {

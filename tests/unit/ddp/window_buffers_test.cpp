@@ -16,6 +16,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/ddp/window.h"
 #include "tests/unit/comm/rank_threads.h"
+#include "tests/unit/plan/literal_tree.h"
 
 namespace samegrad {
 namespace {
@@ -103,17 +104,6 @@ void on_ranks(int world_size, const std::function<void(Communicator&)>& body) {
 }
 
 template <typename Element>
-std::vector<Element> tree(const std::vector<std::vector<Element>>& atoms, std::size_t i, std::size_t j) {
-  if (j - i == 1) return atoms[i];
-  std::size_t p = 1;
-  while (2 * p < j - i) p *= 2;
-  std::vector<Element> left = tree(atoms, i, i + p);
-  const std::vector<Element> right = tree(atoms, i + p, j);
-  for (std::size_t k = 0; k < left.size(); ++k) left[k] = left[k] + right[k];
-  return left;
-}
-
-template <typename Element>
 std::vector<Element> values_of(const at::Tensor& tensor) {
   const at::Tensor values = tensor.contiguous();
   return {values.const_data_ptr<Element>(), values.const_data_ptr<Element>() + values.numel()};
@@ -128,7 +118,7 @@ std::string sequential_mean(std::int64_t atoms, at::Tensor Module::*buffer) {
     if (Module::units(atom) > 0) module.loss_sum(atom);
     after.push_back(values_of<Element>(module.*buffer));
   }
-  std::vector<Element> mean = tree(after, 0, after.size());
+  std::vector<Element> mean = testing::literal_tree(after, 0, after.size());
   for (Element& value : mean) value = static_cast<Element>(static_cast<double>(value) / static_cast<double>(atoms));
   return xxh3_128_hex({reinterpret_cast<const char*>(mean.data()), mean.size() * sizeof(Element)});
 }

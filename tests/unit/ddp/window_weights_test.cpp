@@ -13,6 +13,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/ddp/window.h"
 #include "tests/unit/comm/rank_threads.h"
+#include "tests/unit/plan/literal_tree.h"
 
 namespace samegrad {
 namespace {
@@ -83,17 +84,10 @@ std::vector<Outcome> run(int world_size, const Trial& trial = {}) {
   return outcomes;
 }
 
-double tree(const std::vector<double>& values, std::size_t i, std::size_t j) {
-  if (j - i == 1) return values[i];
-  std::size_t p = 1;
-  while (2 * p < j - i) p *= 2;
-  return tree(values, i, i + p) + tree(values, i + p, j);
-}
-
 TEST(WindowWeights, GiveTheSameGradientAndTotalForEveryNumberOfRanks) {
   std::vector<double> weights;
   for (std::int64_t atom = 0; atom < kAtoms; ++atom) weights.push_back(weight_of(atom));
-  const double total = tree(weights, 0, weights.size());
+  const double total = testing::literal_tree(weights, 0, weights.size());
   const Outcome alone = run(1).front();
   for (const int world_size : {1, 2, 3, 4, 5, 7, 8, 13}) {
     for (const Outcome& outcome : run(world_size)) {

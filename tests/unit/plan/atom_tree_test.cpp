@@ -12,17 +12,10 @@
 #include <utility>
 
 #include "samegrad/base/check.h"
+#include "tests/unit/plan/literal_tree.h"
 
 namespace samegrad {
 namespace {
-
-/// The definition, word for word: p by doubling, T(i, j) by recursion on indices.
-double literal_tree(const std::vector<double>& values, std::size_t i, std::size_t j) {
-  if (j == i + 1) return values[i];
-  std::size_t p = 1;
-  while (2 * p < j - i) p = 2 * p;
-  return literal_tree(values, i, i + p) + literal_tree(values, i + p, j);
-}
 
 /// The same tree bottom up, without splitting anything: a binary counter of complete trees, folded from the right.
 double counter_tree(const std::vector<double>& values) {
@@ -63,13 +56,13 @@ rc::Gen<double> finite_double() {
 
 RC_GTEST_PROP(TreeSum, EqualsTheRecursiveDefinitionOnSpecialValues, ()) {
   const auto values = *rc::gen::nonEmpty(rc::gen::container<std::vector<double>>(difficult_double()));
-  RC_ASSERT(same(tree_sum(values), literal_tree(values, 0, values.size())));
+  RC_ASSERT(same(tree_sum(values), testing::literal_tree(values, 0, values.size())));
   RC_ASSERT(same(tree_sum(values), counter_tree(values)));
 }
 
 RC_GTEST_PROP(TreeSum, EqualsTheRecursiveDefinitionBitForBitOnFiniteValues, ()) {
   const auto values = *rc::gen::nonEmpty(rc::gen::container<std::vector<double>>(finite_double()));
-  RC_ASSERT(same(tree_sum(values), literal_tree(values, 0, values.size())));
+  RC_ASSERT(same(tree_sum(values), testing::literal_tree(values, 0, values.size())));
   RC_ASSERT(same(tree_sum(values), counter_tree(values)));
 }
 

@@ -8,6 +8,7 @@
 
 #include "tests/unit/comm/rank_threads.h"
 #include "tests/unit/model/model_cases.h"
+#include "tests/unit/plan/literal_tree.h"
 
 namespace samegrad {
 namespace {
@@ -28,13 +29,6 @@ class Samples final : public SampleSource {
 
 constexpr std::int64_t kBatchSize = 1;
 
-double tree(const std::vector<double>& values, std::size_t i, std::size_t j) {
-  if (j - i == 1) return values[i];
-  std::size_t p = 1;
-  while (2 * p < j - i) p *= 2;
-  return tree(values, i, i + p) + tree(values, i + p, j);
-}
-
 TEST(Evaluate, SumsAreTheTreesOverBatchesForEveryNumberOfRanks) {
   const ModelConfig config = encoder_config();
   const auto model = make_model(config, random_parameters(config, at::kDouble));
@@ -48,7 +42,7 @@ TEST(Evaluate, SumsAreTheTreesOverBatchesForEveryNumberOfRanks) {
     sums.push_back(model->loss_sum(batch, std::nullopt).item<double>());
     count += batch.supervised_tokens();
   }
-  const double expected = tree(sums, 0, sums.size());
+  const double expected = testing::literal_tree(sums, 0, sums.size());
   for (const int world_size : {1, 2, 3, 4, 5, 7, 8, 13}) {
     const auto errors = testing::run_ranks(world_size, [&](Communicator& comm) {
       const Evaluation result = evaluate(*model, source, kBatchSize, comm, std::chrono::minutes(1));
