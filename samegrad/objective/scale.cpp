@@ -34,6 +34,11 @@ double gradient_divisor(GradientReduction reduction, double global_count) {
   return reduction == GradientReduction::kWindow ? global_count : 1.0;
 }
 
+double share_of_unit(double unit_weight, std::int64_t tokens, std::int64_t unit_tokens) {
+  SAMEGRAD_CHECK_OP(unit_tokens, >, 0);
+  return unit_weight * (static_cast<double>(tokens) / static_cast<double>(unit_tokens));
+}
+
 void divide_gradient(float* gradient, std::int64_t elements, double divisor) { divide(gradient, elements, divisor); }
 
 void divide_gradient(double* gradient, std::int64_t elements, double divisor) { divide(gradient, elements, divisor); }

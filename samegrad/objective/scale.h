@@ -20,6 +20,10 @@ double loss_sum_factor(GradientReduction reduction, std::int64_t world_size, dou
 /// What the exchanged gradient is divided by, once: kWindow N, else 1. Local.
 double gradient_divisor(GradientReduction reduction, double global_count);
 
+/// What `tokens` of a unit's `unit_tokens` tokens have of its weight: unit_weight * (tokens / unit_tokens); the
+/// whole weight, exactly, for all of them. Requires unit_tokens > 0. Local.
+double share_of_unit(double unit_weight, std::int64_t tokens, std::int64_t unit_tokens);
+
 /// dtype(double(gradient) / divisor) for each element: the division of the contract. Local.
 void divide_gradient(float* gradient, std::int64_t elements, double divisor);
 void divide_gradient(double* gradient, std::int64_t elements, double divisor);
