@@ -1,5 +1,7 @@
 #include "samegrad/comm/c10d_store.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <thread>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
@@ -24,6 +26,22 @@ std::string first_line(const std::exception& error) {
   const std::string text = error.what();
   return text.substr(0, text.find('\n'));
 }
+
+std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+struct OwnedDescriptor {
+  explicit OwnedDescriptor(int owned) : fd(owned) {}
+  ~OwnedDescriptor() { close(fd); }
+  OwnedDescriptor(const OwnedDescriptor&) = delete;
+  OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
+  int fd;
+};
+
+/// c10d opens the path for every call, also in the destructor: the descriptor must outlive that.
+class OwnedFileStore final : private OwnedDescriptor, public c10d::FileStore {
+ public:
+  OwnedFileStore(int owned, int world_size) : OwnedDescriptor(owned), c10d::FileStore(path_of(owned), world_size) {}
+};
 
 }  // namespace
 
@@ -79,11 +97,18 @@ std::shared_ptr<C10dStore> open_launcher_store(const LauncherStore& place, int r
 
 std::shared_ptr<C10dStore> open_store_file(int fd, int world_size) {
   try {
-    return std::make_shared<C10dStore>(
-        c10::make_intrusive<c10d::FileStore>("/proc/self/fd/" + std::to_string(fd), world_size), "samegrad");
+    return std::make_shared<C10dStore>(c10::make_intrusive<c10d::FileStore>(path_of(fd), world_size), "samegrad");
   } catch (const std::exception& error) {
     throw InputError("launch", std::string(kStoreFileVariable) + "=" + std::to_string(fd) + ": " + first_line(error) +
                                    "; it must be the descriptor that the launcher of this run made");
+  }
+}
+
+std::shared_ptr<C10dStore> open_store_file(StoreFile& file, int world_size) {
+  try {
+    return std::make_shared<C10dStore>(c10::make_intrusive<OwnedFileStore>(file.release_fd(), world_size), "samegrad");
+  } catch (const std::exception& error) {
+    throw RunError("launch", file.path() + ": the ranks cannot meet in this file: " + first_line(error));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "samegrad/comm/environment.h"
 #include "samegrad/comm/rendezvous_store.h"
+#include "samegrad/comm/store_file.h"
 
 namespace samegrad {
 
@@ -35,5 +36,7 @@ std::shared_ptr<C10dStore> open_launcher_store(const LauncherStore& place, int r
 /// The store in the file behind descriptor `fd`, which stays open, of `world_size` processes of this host. Throws
 /// InputError where it is no such file. Local.
 std::shared_ptr<C10dStore> open_store_file(int fd, int world_size);
+/// The same in a named file, which the store keeps open; its name may go. Throws RunError. Local.
+std::shared_ptr<C10dStore> open_store_file(StoreFile& file, int world_size);
 
 }  // namespace samegrad

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <string_view>
 
+#include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/comm/shm_communicator.h"
 #include "samegrad/comm/shm_region.h"
+#include "samegrad/comm/store_file.h"
 
 namespace samegrad {
 namespace {
@@ -24,14 +26,18 @@ std::string assignment(const char* name, int value) { return std::string(name) +
                                std::string(kWhatToDo));
 }
 
+void check_rank(const char* rank_name, int rank, const char* size_name, int world_size) {
+  if (world_size < 1 || world_size > kMostLocalProcesses) {
+    throw InputError(kStage,
+                     assignment(size_name, world_size) + ": allowed is 1 to " + std::to_string(kMostLocalProcesses));
+  }
+  if (rank >= world_size) {
+    refuse_pair(rank_name, rank, size_name, world_size, "a rank is below the world size");
+  }
+}
+
 void check_place(const WorkerEnvironment& worker) {
-  if (worker.world_size < 1 || worker.world_size > kMostLocalProcesses) {
-    throw InputError(kStage, assignment(kWorldSizeVariable, worker.world_size) + ": allowed is 1 to " +
-                                 std::to_string(kMostLocalProcesses));
-  }
-  if (worker.rank >= worker.world_size) {
-    refuse_pair(kRankVariable, worker.rank, kWorldSizeVariable, worker.world_size, "a rank is below the world size");
-  }
+  check_rank(kRankVariable, worker.rank, kWorldSizeVariable, worker.world_size);
   if (worker.local_world_size < 1 || worker.local_world_size > worker.world_size) {
     refuse_pair(kLocalWorldSizeVariable, worker.local_world_size, kWorldSizeVariable, worker.world_size,
                 "a host has 1 to all of the ranks");
@@ -72,6 +78,47 @@ LauncherStore read_store(const EnvironmentLookup& lookup) {
               lookup("TORCHELASTIC_RESTART_COUNT").value_or("0")};
 }
 
+std::string meeting_file(const EnvironmentLookup& lookup, const LauncherPlace& place) {
+  const std::string identity = place.launcher + " " + std::to_string(place.world_size) + " " + place.job;
+  return store_file_folder(lookup("XDG_RUNTIME_DIR").value_or("")) + "/samegrad-" + sha256_hex(identity).substr(0, 32);
+}
+
+/// The place that mpirun, mpiexec or srun gave, where these started several processes.
+std::optional<WorkerEnvironment> read_other_launcher(const EnvironmentLookup& lookup) {
+  const std::optional<LauncherPlace> place = read_launcher_place(lookup);
+  if (!place) {
+    return std::nullopt;
+  }
+  check_rank(place->rank_variable, place->rank, place->size_variable, place->world_size);
+  if (const std::optional<int> stated = read_number(lookup, kWorldSizeVariable);
+      stated && *stated != place->world_size) {
+    refuse_pair(kWorldSizeVariable, *stated, place->size_variable, place->world_size, "they must be equal");
+  }
+  WorkerEnvironment worker;
+  worker.rank = place->rank;
+  worker.world_size = place->world_size;
+  worker.local_rank = place->local_rank;
+  worker.local_world_size = place->local_world_size < 0 ? place->world_size : place->local_world_size;
+  worker.launcher = place->launcher;
+  const bool one_host = place->local_world_size == place->world_size;
+  if (one_host) {
+    refuse_contradicting_launchers(lookup, *place);
+  }
+  if (lookup(kMasterAddressVariable) || lookup(kMasterPortVariable)) {
+    worker.store = read_store(lookup);
+  } else if (one_host) {
+    worker.store_file = meeting_file(lookup, *place);
+  } else {
+    throw InputError(
+        kStage, place->launcher + " started " + std::to_string(place->world_size) + " ranks (" + place->size_variable +
+                    ") " +
+                    (place->local_world_size < 0 ? "and does not say that all are on this host" : "on several hosts") +
+                    ": set MASTER_ADDR to the name of rank 0's host and MASTER_PORT to a free port there, "
+                    "the same for all ranks");
+  }
+  return worker;
+}
+
 }  // namespace
 
 std::optional<std::string> process_environment(const std::string& name) {
@@ -91,6 +138,12 @@ WorkerEnvironment read_worker_environment(const EnvironmentLookup& lookup) {
   }
   const bool inherits = worker.shared_memory_fd >= 0 || worker.store_fd >= 0;
   const char* const inherited = worker.store_fd >= 0 ? kStoreFileVariable : kSharedMemoryVariable;
+  if (!rank && !inherits) {
+    if (std::optional<WorkerEnvironment> placed = read_other_launcher(lookup)) {
+      check_place(*placed);
+      return *std::move(placed);
+    }
+  }
   if (!rank && (inherits || world_size.value_or(1) > 1)) {
     refuse_missing(kRankVariable, inherits ? inherited : kWorldSizeVariable, "a worker needs both");
   }
@@ -98,7 +151,6 @@ WorkerEnvironment read_worker_environment(const EnvironmentLookup& lookup) {
     refuse_missing(kWorldSizeVariable, kRankVariable, "a worker needs both");
   }
   if (!rank) {
-    refuse_foreign_launchers(lookup);
     worker.world_size = world_size.value_or(1);
     check_place(worker);
     return worker;
@@ -107,7 +159,12 @@ WorkerEnvironment read_worker_environment(const EnvironmentLookup& lookup) {
   worker.world_size = *world_size;
   worker.local_rank = read_number(lookup, kLocalRankVariable).value_or(worker.rank);
   worker.local_world_size = read_number(lookup, kLocalWorldSizeVariable).value_or(worker.world_size);
-  refuse_contradicting_launchers(lookup, worker.rank, worker.world_size);
+  refuse_contradicting_launchers(lookup, {.launcher = "",
+                                          .size_variable = kWorldSizeVariable,
+                                          .rank_variable = kRankVariable,
+                                          .rank = worker.rank,
+                                          .world_size = worker.world_size,
+                                          .job = ""});
   if (!inherits && worker.world_size > 1) {
     worker.store = read_store(lookup);
     worker.launcher = launcher_name(lookup);

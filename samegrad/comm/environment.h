@@ -37,10 +37,11 @@ struct WorkerEnvironment {
   int world_size = 1;
   int local_rank = 0;
   int local_world_size = 1;
-  int shared_memory_fd = -1;           ///< -1: none
-  int store_fd = -1;                   ///< -1: none
-  std::optional<LauncherStore> store;  ///< with several ranks and neither of the two
-  std::string launcher;                ///< for messages, where there is a store
+  int shared_memory_fd = -1;             ///< -1: none
+  int store_fd = -1;                     ///< -1: none
+  std::optional<LauncherStore> store{};  ///< with several ranks and neither of the two
+  std::string launcher{};                ///< for messages, where there is a store or a store file
+  std::string store_file{};              ///< path of a file where ranks of one host meet; "": none
 
   bool operator==(const WorkerEnvironment&) const = default;
 };
@@ -49,8 +50,10 @@ struct WorkerEnvironment {
 std::optional<std::string> process_environment(const std::string& name);
 
 /// Reads RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE and where the ranks meet: SAMEGRAD_SHM_FD, SAMEGRAD_STORE_FD,
-/// or MASTER_ADDR and MASTER_PORT. Throws InputError (stage "launch") where a value is no number, values contradict one
-/// another or another launcher's, or several processes were started that cannot find each other. Local.
+/// or MASTER_ADDR and MASTER_PORT. Without RANK, the place that mpirun, mpiexec or srun gave: these ranks meet at
+/// MASTER_ADDR and MASTER_PORT, or, on one host and without these, in a file named by the launcher's job. Throws
+/// InputError (stage "launch") where a value is no number, values contradict one another or another launcher's, or
+/// several processes were started that cannot find each other. Local.
 WorkerEnvironment read_worker_environment(const EnvironmentLookup& lookup = process_environment);
 
 /// An anonymous file (close-on-exec) that holds the shared memory of `world_size` processes of this host; its size is

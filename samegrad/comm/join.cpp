@@ -5,7 +5,9 @@
 #include "samegrad/base/error.h"
 #include "samegrad/comm/c10d_store.h"
 #include "samegrad/comm/gloo_communicator.h"
+#include "samegrad/comm/process_watch.h"
 #include "samegrad/comm/single_communicator.h"
+#include "samegrad/comm/store_file.h"
 
 namespace samegrad {
 namespace {
@@ -14,10 +16,26 @@ std::string joined_text(const WorkerEnvironment& environment) {
   return "joined " + environment.launcher + ": " + std::to_string(environment.world_size) + " ranks";
 }
 
+/// A file may be left over from ranks that were killed while they met in it.
+void refuse_ended(const std::vector<RankFacts>& ranks, const RankFacts& mine, const std::string& path) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const RankFacts& facts = ranks[rank];
+    if (facts.host == mine.host && ProcessWatch(facts.pid, facts.start_time).ended()) {
+      throw RunError("launch", "rank " + std::to_string(rank) + " (pid " + std::to_string(facts.pid) + ") came to " +
+                                   path + " and has ended; where it belongs to an earlier run, remove the file");
+    }
+  }
+}
+
 JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::shared_ptr<C10dStore>& store,
-                          const RankFacts& mine, const std::string& backend, const JoinWait& wait) {
+                          const RankFacts& mine, const std::string& backend, const JoinWait& wait,
+                          StoreFile* file = nullptr) {
   Meeting meeting(*store, environment.rank, environment.world_size, wait);
   std::vector<RankFacts> ranks = meeting.exchange_facts(mine);
+  if (file != nullptr) {
+    refuse_ended(ranks, mine, file->path());
+    file->remove_name();
+  }
   const int hosts = count_hosts(ranks);
   if (backend == "shm" && hosts > 1) {
     throw InputError("launch", "run.backend: 'shm', but the ranks run on " + std::to_string(hosts) +
@@ -60,6 +78,11 @@ JoinedRanks join_ranks(const WorkerEnvironment& environment, const std::string& 
     mine.route = route_to(environment.store->host, environment.store->port);
     const auto store = open_launcher_store(*environment.store, environment.rank, wait.timeout);
     return join_in_store(environment, store, mine, backend, wait);
+  }
+  if (!environment.store_file.empty()) {
+    StoreFile file(environment.store_file, /*removes=*/environment.rank == 0);
+    const auto store = open_store_file(file, environment.world_size);
+    return join_in_store(environment, store, mine, backend, wait, &file);
   }
   const auto store = open_store_file(environment.store_fd, environment.world_size);
   return {join_in_store(environment, store, mine, "gloo", wait).communicator, ""};

@@ -25,13 +25,25 @@ std::optional<int> read_number(const EnvironmentLookup& lookup, const char* name
 [[noreturn]] void refuse_pair(const char* name, int value, const char* other, int other_value,
                               const std::string& allowed);
 
-/// What mpirun, mpiexec or srun say beside the place that was read from RANK and WORLD_SIZE: they may have started the
-/// same ranks, one launcher a host, or one process in all. Throws InputError naming both variables where it is none
-/// of these. Local.
-void refuse_contradicting_launchers(const EnvironmentLookup& lookup, int rank, int world_size);
+/// Where mpirun, mpiexec or srun put this process, one of several.
+struct LauncherPlace {
+  std::string launcher;  ///< "mpirun", "mpiexec", "srun"
+  const char* size_variable = nullptr;
+  const char* rank_variable = nullptr;
+  int rank = 0;
+  int world_size = 1;
+  int local_rank = 0;
+  int local_world_size = -1;  ///< -1: the launcher does not say how many run on this host
+  std::string job;            ///< the same for the ranks of one start on one host, another for every other start
+};
 
-/// Without RANK and WORLD_SIZE: throws InputError where mpirun, mpiexec or srun started several processes, for each of
-/// these would take itself for the only one. Local.
-void refuse_foreign_launchers(const EnvironmentLookup& lookup);
+/// What mpirun, mpiexec or srun say beside the place that was read from the variables of `read`: they may have started
+/// the same ranks, one launcher a host, or one process in all. Throws InputError naming both variables where it is none
+/// of these. Local.
+void refuse_contradicting_launchers(const EnvironmentLookup& lookup, const LauncherPlace& read);
+
+/// The place by the variables of mpirun (OMPI_COMM_WORLD_*), mpiexec (PMI_*) or srun (SLURM_*); nothing where none of
+/// them started several processes. Throws InputError where one did but does not say which of them this one is. Local.
+std::optional<LauncherPlace> read_launcher_place(const EnvironmentLookup& lookup);
 
 }  // namespace samegrad

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/pinned_variables.h"
 
 namespace samegrad {
 namespace {
@@ -19,7 +20,10 @@ constexpr std::array<IsaNames, 3> kIsaNames{
 }  // namespace
 
 EnvironmentVariables pinned_environment(const RunSection& run) {
-  EnvironmentVariables variables{{"OMP_NUM_THREADS", "1"}, {"MKL_NUM_THREADS", "1"}, {"MKL_CBWR", "AUTO"}};
+  EnvironmentVariables variables;
+  for (const auto& [name, value] : kPinnedVariables) {
+    variables.emplace_back(name, value);
+  }
   if (run.isa == "auto") {
     return variables;
   }

@@ -79,6 +79,19 @@ def test_ranks_whose_launcher_keeps_no_store_meet_at_rank_0(tmp_path, alone):
     assert hashes(tmp_path, ranks=3) == alone
 
 
+def test_mpirun_starts_trainings(tmp_path, alone):
+    """Played by its variables: a file of the job is where the ranks meet."""
+    def place(rank):
+        return {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
+                "PMIX_NAMESPACE": tmp_path.name, "XDG_RUNTIME_DIR": str(tmp_path)}
+    started = [subprocess.Popen([SAMEGRAD, *QUICK], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, **place(rank)}) for rank in range(2)]
+    errors = [process.communicate(timeout=120)[1] for process in started]
+    assert [process.returncode for process in started] == [0, 0], errors
+    assert "joined mpirun: 2 ranks on this host share memory" in errors[0]
+    assert hashes(tmp_path, ranks=2) == alone
+
+
 def test_gloo_can_be_asked_for_and_rank_0_says_so(tmp_path, alone):
     codes, errors = started_by_hand(tmp_path, 2, *QUICK, "--backend", "gloo")
     assert codes == [0, 0], errors
