@@ -23,6 +23,8 @@ class World {
   /// How ranks talk: "single", "shm", "gloo". Local.
   std::string_view backend() const { return communicator_->backend(); }
   std::chrono::milliseconds timeout() const { return timeout_; }
+  /// The same world with another bound for each wait. Local.
+  World with_timeout(std::chrono::milliseconds timeout) const { return World(communicator_, timeout); }
   Communicator& communicator() const { return *communicator_; }
 
   /// Whether any rank says true: the condition of a loop that all ranks must leave together. Throws PeerError naming a

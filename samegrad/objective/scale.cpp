@@ -39,6 +39,11 @@ double share_of_unit(double unit_weight, std::int64_t tokens, std::int64_t unit_
   return unit_weight * (static_cast<double>(tokens) / static_cast<double>(unit_tokens));
 }
 
+double exchange_divisor(GradientReduction reduction, std::int64_t world_size) {
+  SAMEGRAD_CHECK_OP(world_size, >=, 1);
+  return reduction == GradientReduction::kMean ? static_cast<double>(world_size) : 1.0;
+}
+
 void divide_gradient(float* gradient, std::int64_t elements, double divisor) { divide(gradient, elements, divisor); }
 
 void divide_gradient(double* gradient, std::int64_t elements, double divisor) { divide(gradient, elements, divisor); }

@@ -24,6 +24,9 @@ double gradient_divisor(GradientReduction reduction, double global_count);
 /// whole weight, exactly, for all of them. Requires unit_tokens > 0. Local.
 double share_of_unit(double unit_weight, std::int64_t tokens, std::int64_t unit_tokens);
 
+/// What the sum over ranks is divided by outside a window: kMean W, kSum 1. Local.
+double exchange_divisor(GradientReduction reduction, std::int64_t world_size);
+
 /// dtype(double(gradient) / divisor) for each element: the division of the contract. Local.
 void divide_gradient(float* gradient, std::int64_t elements, double divisor);
 void divide_gradient(double* gradient, std::int64_t elements, double divisor);

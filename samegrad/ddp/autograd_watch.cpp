@@ -1,0 +1,122 @@
+#include "samegrad/ddp/autograd_watch.h"
+
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/graph_task.h>
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <utility>
+
+namespace samegrad {
+namespace {
+
+using torch::autograd::variable_list;
+
+constexpr int kNoTask = -1;
+
+}  // namespace
+
+/// Note [Passes]
+/// Each run of autograd's engine is a graph task with a number. A pass begins with the hook on a watched output, in the
+/// outermost task that goes through the model; a callback queued there runs when that task ends. Gradients of
+/// parameters that the loss uses directly can come before that hook, in the same task. A pass that ended by an
+/// exception has no end: the next event outside its task forgets it.
+struct AutogradWatch::State {
+  AutogradEvents events;
+  bool paused = false;
+  int pass = kNoTask;        ///< task of the pass that runs now
+  int early_task = kNoTask;  ///< task of gradients that came outside a pass
+  std::int64_t stray_passes = 0;
+  bool synchronize = false;
+
+  bool in_pass() const { return pass != kNoTask && torch::autograd::get_current_graph_task_id() != kNoTask; }
+
+  void gradient(std::size_t parameter, bool defined) {
+    if (!in_pass()) {
+      pass = kNoTask;
+      const int task = torch::autograd::get_current_graph_task_id();
+      if (early_task != task) {
+        if (early_task != kNoTask) ++stray_passes;
+        early_task = task;
+      }
+    }
+    events.after_gradient(parameter, defined);
+  }
+
+  static void begin(const std::shared_ptr<State>& state, bool synchronize) {
+    if (state->paused) return;
+    const int task = torch::autograd::get_current_graph_task_id();
+    if (state->in_pass()) {
+      state->synchronize = state->synchronize || synchronize;
+      return;
+    }
+    state->pass = task;
+    state->synchronize = synchronize;
+    if (state->early_task == task) state->early_task = kNoTask;
+    torch::autograd::Engine::get_default_engine().queue_callback([state] {
+      if (state->paused) return;
+      state->pass = kNoTask;
+      state->events.end(state->synchronize);
+    });
+    state->events.begin(synchronize);
+  }
+};
+
+struct AutogradWatch::Hook {
+  std::shared_ptr<torch::autograd::Node> accumulator;  // held, or its hooks would vanish with it
+  std::uintptr_t after = 0;
+  at::Tensor parameter;
+  unsigned before = 0;
+  bool has_before = false;
+};
+
+AutogradWatch::AutogradWatch(const std::vector<NamedTensor>& parameters, AutogradEvents events)
+    : state_(std::make_shared<State>()) {
+  state_->events = std::move(events);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Hook hook;
+    hook.parameter = parameters[i].tensor;
+    hook.accumulator = torch::autograd::impl::grad_accumulator(hook.parameter);
+    hook.after = hook.accumulator->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
+        [state = state_.get(), i](const variable_list& outputs, const variable_list& inputs) {
+          if (!state->paused) state->gradient(i, !inputs.empty() && inputs[0].defined());
+          return outputs;
+        }));
+    if (state_->events.before_gradient) {
+      hook.has_before = true;
+      hook.before = hook.parameter.register_hook([state = state_.get(), i](const at::Tensor&) {
+        if (!state->paused) state->events.before_gradient(i);
+      });
+    }
+    hooks_.push_back(std::move(hook));
+  }
+}
+
+AutogradWatch::~AutogradWatch() {
+  for (const Hook& hook : hooks_) {
+    hook.accumulator->del_post_hook(hook.after);
+    if (hook.has_before) hook.parameter.remove_hook(hook.before);
+  }
+  // A graph of this model that still lives tells nobody any more.
+  state_->paused = true;
+}
+
+void AutogradWatch::watch(const std::vector<at::Tensor>& outputs, bool synchronize) {
+  if (torch::autograd::get_current_graph_task_id() == kNoTask) state_->pass = kNoTask;
+  for (const at::Tensor& output : outputs) {
+    if (!output.defined() || !output.requires_grad()) continue;
+    output.register_hook([state = state_, synchronize](const at::Tensor&) { State::begin(state, synchronize); });
+  }
+}
+
+bool AutogradWatch::in_backward() const { return state_->in_pass(); }
+
+std::int64_t AutogradWatch::stray_passes() const {
+  const bool open = state_->early_task != kNoTask && torch::autograd::get_current_graph_task_id() == kNoTask;
+  return state_->stray_passes + (open ? 1 : 0);
+}
+
+void AutogradWatch::set_paused(bool paused) { state_->paused = paused; }
+
+}  // namespace samegrad

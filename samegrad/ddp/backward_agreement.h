@@ -1,0 +1,41 @@
+// What ranks tell each other at the end of a backward pass outside a Window, and the pure function that turns it into
+// what all do: which parameters somebody used, or one error for all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "samegrad/comm/communicator.h"
+
+namespace samegrad {
+
+/// One rank's part of a backward pass.
+struct BackwardReport {
+  std::vector<bool> used;  ///< by parameter: a gradient came since the last exchange
+  bool joined = false;     ///< out of data; used nothing, and is asked for nothing
+  std::string failure;     ///< "" or the line of what went wrong on this rank
+};
+
+enum class UnusedParameters {
+  kRefuse,  ///< a parameter without a gradient on a rank is an error
+  kAllow,
+};
+
+struct BackwardDecision {
+  std::string failure;               ///< "" or the line that every rank reports
+  std::vector<bool> used_somewhere;  ///< by parameter
+};
+
+/// The decision from all ranks' reports, in rank order. A rank's own failure comes first; under kRefuse a parameter
+/// without a gradient on some rank is a failure that names up to five parameters, and a rank. `backward` is the number
+/// of the pass, for messages. Pure. Local.
+BackwardDecision decide_backward(std::span<const BackwardReport> reports, std::span<const std::string> names,
+                                 UnusedParameters unused, std::int64_t backward);
+
+/// Exchanges `mine` (as many parameters on every rank); returns every rank's, in rank order. Collective.
+std::vector<BackwardReport> exchange_reports(Communicator& comm, const BackwardReport& mine, const CallLabel& label);
+
+}  // namespace samegrad

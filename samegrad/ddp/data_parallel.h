@@ -1,0 +1,106 @@
+// What DistributedDataParallel does, whatever the type of the wrapped module is: the model's tensors, what happens
+// around a forward, scopes, windows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "samegrad/comm/world.h"
+#include "samegrad/ddp/comm_hook.h"
+#include "samegrad/ddp/ddp_options.h"
+#include "samegrad/ddp/named_tensor.h"
+#include "samegrad/ddp/reducer.h"
+
+namespace samegrad {
+
+/// A model as data-parallel training sees it.
+struct ModelTensors {
+  std::vector<NamedTensor> parameters;  ///< also frozen ones
+  std::vector<NamedTensor> buffers;
+};
+
+struct JoinOptions {
+  /// The mean stays over all ranks, also those out of data, as in PyTorch; false: over those that had data.
+  bool divide_by_initial_world_size = true;
+  /// A rank out of data ends the loop of all others by an error, instead of taking part with zeros.
+  bool throw_on_early_termination = false;
+};
+
+class DataParallel;
+
+/// Gradients of backward passes stay this rank's own while it lives. Covers forward and backward: the forward decides.
+class [[nodiscard]] NoSync {
+ public:
+  explicit NoSync(DataParallel& owner);
+  ~NoSync();
+  NoSync(const NoSync&) = delete;
+  NoSync& operator=(const NoSync&) = delete;
+
+ private:
+  DataParallel* owner_;
+};
+
+class DataParallel {
+ public:
+  /// `read_model` gives the model's tensors as they are now. Throws the same InputError on every rank where ranks hold
+  /// different models, or a tensor is one that samegrad cannot exchange; see DistributedDataParallelOptions::init_sync.
+  /// Collective.
+  DataParallel(std::function<ModelTensors()> read_model, World world, DistributedDataParallelOptions options);
+  DataParallel(const DataParallel&) = delete;
+  DataParallel& operator=(const DataParallel&) = delete;
+
+  /// Before a forward in training or evaluation: buffers, changes of what is trained, a rank out of data. Collective
+  /// where it has something to exchange.
+  void before_forward(bool training);
+  /// After it, with the tensors it returned. Local.
+  void after_forward(const std::vector<at::Tensor>& outputs);
+
+  /// While set, forward and backward are a Window's: nothing is exchanged by them. Local.
+  void set_paused(bool paused);
+  /// Rank 0's buffers go to all ranks. Collective.
+  void sync_buffers();
+  /// Runs `loop`, whose every forward may find other ranks out of data; afterwards takes part in their backward passes
+  /// with zeros until all are out. All ranks then have the parameters and buffers of the lowest rank that worked last.
+  /// Collective.
+  void join(const std::function<void()>& loop, const JoinOptions& options);
+  /// Throws the same RunError on every rank where parameters or buffers differ between ranks. Collective.
+  void check_sync();
+
+  void register_comm_hook(CommHook hook) { reducer_->register_hook(std::move(hook)); }
+  const World& world() const { return world_; }
+  const DistributedDataParallelOptions& options() const { return options_; }
+  const Reducer& reducer() const { return *reducer_; }
+  std::string describe() const;
+
+ private:
+  friend class NoSync;
+
+  /// What a rank with data does next, in a round of a join.
+  struct JoinRound {
+    bool has_data = false;
+    bool synchronize = false;
+    bool buffers = false;
+  };
+
+  void build();
+  bool form_changed() const;
+  void broadcast_buffers(int root);
+  JoinRound round_of_join(const JoinRound& mine);
+
+  std::function<ModelTensors()> read_model_;
+  World world_;
+  DistributedDataParallelOptions options_;
+  std::vector<NamedTensor> parameters_;  // all
+  std::vector<bool> trained_;            // by parameter, when the buckets were made
+  std::unique_ptr<Reducer> reducer_;
+  bool paused_ = false;
+  int no_sync_scopes_ = 0;
+  bool buffers_differ_ = false;  // a training forward may have changed this rank's
+  const JoinOptions* joining_ = nullptr;
+  int first_with_data_ = 0;  // rank, in the newest round of a join that had one
+};
+
+}  // namespace samegrad

@@ -1,0 +1,303 @@
+#include "samegrad/ddp/reducer.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <exception>
+#include <set>
+#include <utility>
+
+#include "samegrad/base/error.h"
+#include "samegrad/base/log.h"
+#include "samegrad/comm/agreement.h"
+#include "samegrad/ddp/bucket_exchange.h"
+#include "samegrad/ddp/model_agreement.h"
+
+namespace samegrad {
+namespace {
+
+constexpr double kBytesOfMebibyte = 1024.0 * 1024.0;
+
+std::vector<BucketParameter> bucket_parameters(const std::vector<NamedTensor>& parameters,
+                                               const std::vector<std::string>& delayed) {
+  const std::set<std::string> late(delayed.begin(), delayed.end());
+  std::vector<BucketParameter> result;
+  for (const NamedTensor& named : parameters) {
+    result.push_back({named.name, named.tensor.scalar_type(), named.tensor.numel(), late.contains(named.name)});
+  }
+  return result;
+}
+
+/// Dense, or sparse as a dense one; nothing where it is there already.
+void copy_gradient(const at::Tensor& gradient, const at::Tensor& place) {
+  const at::NoGradGuard no_grad;
+  if (gradient.layout() != at::kStrided) {
+    place.zero_().add_(gradient);
+  } else if (gradient.const_data_ptr() != place.const_data_ptr()) {
+    place.copy_(gradient);
+  }
+}
+
+std::int64_t bytes_of_mebibytes(double mebibytes) { return static_cast<std::int64_t>(mebibytes * kBytesOfMebibyte); }
+
+}  // namespace
+
+Reducer::Reducer(std::vector<NamedTensor> parameters, World world, DistributedDataParallelOptions options)
+    : parameters_(std::move(parameters)),
+      world_(std::move(world)),
+      options_(std::move(options)),
+      bucket_parameters_(bucket_parameters(parameters_, options_.delay_all_reduce)),
+      layout_(lay_out_buckets(bucket_parameters_, {.first_bytes = bytes_of_mebibytes(options_.first_bucket_mb),
+                                                   .bytes = bytes_of_mebibytes(options_.bucket_cap_mb)})),
+      used_(parameters_.size(), false),
+      holds_exchanged_(parameters_.size(), false),
+      gradients_(parameters_.size(), 0) {
+  for (const NamedTensor& named : parameters_) names_.push_back(named.name);
+  AutogradEvents events;
+  if (options_.reduction == GradientReduction::kSum && world_.rank() != 0) {
+    events.before_gradient = [this](std::size_t parameter) { before_gradient(parameter); };
+  }
+  events.after_gradient = [this](std::size_t parameter, bool defined) { after_gradient(parameter, defined); };
+  events.begin = [this](bool synchronize) { begin(synchronize); };
+  events.end = [this](bool synchronize) { end(synchronize); };
+  if (options_.overlap == Overlap::kOn && world_.size() > 1) thread_ = std::make_unique<ExchangeThread>();
+  watch_ = std::make_unique<AutogradWatch>(parameters_, std::move(events));
+}
+
+void Reducer::watch(const std::vector<at::Tensor>& outputs, bool synchronize) {
+  watch_->watch(outputs, synchronize);
+  if (watch_->stray_passes() > 0 && stray_passes_ == 0 && world_.size() > 1) {
+    log_warn(
+        "[ddp] a backward went past the wrapper: the model was called by itself, so its gradients were not "
+        "exchanged then; call DistributedDataParallel::forward");
+  }
+  stray_passes_ = watch_->stray_passes();
+}
+
+void Reducer::register_hook(CommHook hook) {
+  if (hook_) throw InputError("ddp", "communication hook: a second one; allowed is one for each wrapped model");
+  hook_ = std::move(hook);
+  thread_.reset();  // a hook runs in the thread of backward
+}
+
+std::int64_t Reducer::bucket_bytes() const {
+  std::int64_t bytes = 0;
+  if (!buckets_) return bytes;
+  for (const BucketLayout& bucket : layout_) {
+    bytes += bucket.elements * static_cast<std::int64_t>(c10::elementSize(bucket.dtype));
+  }
+  return bytes;
+}
+
+std::string Reducer::describe() const { return describe_buckets(bucket_parameters_, layout_); }
+
+GradientBuckets& Reducer::buckets() {
+  if (!buckets_) buckets_.emplace(parameters_, layout_);
+  return *buckets_;
+}
+
+void Reducer::fail(std::string line) {
+  if (failure_.empty()) failure_ = std::move(line);
+}
+
+/// Note [Sums that stay]
+/// After an exchange .grad holds the same sum P on every rank. Where it is not set to zero and another backward adds
+/// g_r to it, the next sum over ranks would be W P + sum g_r. So all ranks but one drop P before they add to it. A mean
+/// needs nothing: the mean of P + g_r is P + mean g_r.
+void Reducer::before_gradient(std::size_t parameter) {
+  at::Tensor& gradient = parameters_[parameter].tensor.mutable_grad();
+  if (holds_exchanged_[parameter] && gradient.defined()) {
+    const at::NoGradGuard no_grad;
+    gradient.zero_();
+  }
+  holds_exchanged_[parameter] = false;
+}
+
+void Reducer::after_gradient(std::size_t parameter, bool defined) {
+  ++gradients_[parameter];
+  if (defined) used_[parameter] = true;
+  if (passive()) return;
+  if (overlapping_ && buckets().bucket_of(parameter) < next_bucket_) {
+    fail("[ddp] " + names_[parameter] +
+         ": a second gradient in one backward, after its bucket had left; use static_graph, or overlap off");
+    return;
+  }
+  adopt(parameter);
+  if (overlapping_) leave_ready_buckets();
+}
+
+/// Where gradients live in the buckets, moves one there that autograd made elsewhere.
+void Reducer::adopt(std::size_t parameter) {
+  at::Tensor& gradient = parameters_[parameter].tensor.mutable_grad();
+  if (!gradient.defined()) return;
+  if (gradient.requires_grad()) {
+    fail("[ddp] " + names_[parameter] +
+         ": its gradient has a graph of its own (create_graph), which an exchange would cut; take such gradients with "
+         "autograd::grad");
+    return;
+  }
+  if (!options_.gradient_as_bucket_view) return;
+  const at::Tensor& view = buckets().view(parameter);
+  copy_gradient(gradient, view);
+  gradient = view;
+}
+
+/// Puts what this rank gives of one gradient into its place.
+void Reducer::prepare(std::size_t parameter) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor& view = buckets().view(parameter);
+  const at::Tensor& gradient = parameters_[parameter].tensor.grad();
+  const bool given_by_rank_0 =
+      holds_exchanged_[parameter] && world_.rank() != 0 && options_.reduction == GradientReduction::kSum;
+  if (!gradient.defined() || given_by_rank_0 || without_data_) {
+    view.zero_();
+  } else {
+    copy_gradient(gradient, view);
+    adopt(parameter);
+  }
+}
+
+void Reducer::check_scope(bool synchronize) {
+  if (synchronize != no_sync_ || warned_of_scope_ || world_.size() == 1) return;
+  warned_of_scope_ = true;
+  log_warn(synchronize ? "[ddp] no_sync: forward ran outside the scope and backward inside, so gradients are exchanged "
+                         "all the same, for forward decides; put forward into the scope too"
+                       : "[ddp] no_sync: forward ran inside the scope and backward outside, so gradients are not "
+                         "exchanged, for forward decides; end the scope after backward");
+}
+
+void Reducer::begin(bool synchronize) {
+  check_scope(synchronize);
+  next_bucket_ = 0;
+  overlapping_ = synchronize && thread_ && !passive() && (!options_.static_graph || graph_);
+  if (overlapping_) leave_ready_buckets();
+}
+
+void Reducer::leave_ready_buckets() {
+  const auto ready = [&](std::size_t parameter) {
+    return gradients_[parameter] >= (graph_ ? (*graph_)[parameter] : 1);
+  };
+  std::vector<GradientBucket>& all = buckets().buckets();
+  while (next_bucket_ < all.size() && !layout_[next_bucket_].delayed &&
+         std::ranges::all_of(all[next_bucket_].parameters, ready)) {
+    leave(next_bucket_++);
+  }
+}
+
+void Reducer::leave(std::size_t bucket) {
+  for (const std::size_t parameter : buckets().buckets()[bucket].parameters) prepare(parameter);
+  if (overlapping_) {
+    thread_->submit([this, bucket] { exchange_bucket(bucket); });
+  } else {
+    exchange_bucket(bucket);
+  }
+}
+
+void Reducer::exchange_bucket(std::size_t index) {
+  GradientBucket& bucket = buckets().buckets()[index];
+  if (!hook_) {
+    exchange_gradient(world_.communicator(), bucket.flat,
+                      {.reduction = options_.reduction, .order = options_.order, .mean_over = mean_over_},
+                      {"gradient bucket " + std::to_string(index), exchanges_, world_.timeout()});
+    return;
+  }
+  GradBucket seen{
+      .index = index, .is_last = index + 1 == layout_.size(), .buffer = bucket.flat, .gradients = {}, .parameters = {}};
+  for (const std::size_t parameter : bucket.parameters) {
+    seen.gradients.push_back(buckets().view(parameter));
+    seen.parameters.push_back(names_[parameter]);
+  }
+  const at::NoGradGuard no_grad;
+  const at::Tensor result = hook_(seen, world_);
+  if (!result.defined() || result.numel() != bucket.flat.numel() || result.scalar_type() != bucket.flat.scalar_type()) {
+    throw InputError("ddp", "communication hook, bucket " + std::to_string(index) +
+                                ": its result has another size or dtype than the bucket; return as many elements of "
+                                "the same dtype");
+  }
+  if (!result.is_same(bucket.flat)) bucket.flat.copy_(result.view(bucket.flat.sizes()));
+}
+
+void Reducer::check_graph() {
+  if (!options_.static_graph) return;
+  if (!graph_) {
+    graph_ = gradients_;
+    return;
+  }
+  const auto differ = std::ranges::mismatch(*graph_, gradients_);
+  if (differ.in1 == graph_->end()) return;
+  fail("[ddp] backward " + std::to_string(backwards_) + ": " +
+       names_[static_cast<std::size_t>(differ.in1 - graph_->begin())] + " got " + std::to_string(*differ.in2) +
+       " gradients, " + std::to_string(*differ.in1) +
+       " in the first backward; with static_graph every backward is the same: set static_graph false");
+}
+
+void Reducer::end(bool synchronize) {
+  ++backwards_;
+  check_graph();
+  if (synchronize) exchange({.used = used_, .joined = false, .failure = failure_});
+  std::ranges::fill(gradients_, 0);
+}
+
+void Reducer::exchange_without_data() {
+  next_bucket_ = 0;
+  ++backwards_;
+  exchange({.used = std::vector<bool>(parameters_.size(), false), .joined = true, .failure = ""});
+}
+
+/// All buckets leave, also where something failed here: every rank makes the same calls, and all learn of it together.
+std::vector<BackwardReport> Reducer::exchange_buckets(const BackwardReport& report) {
+  without_data_ = report.joined;
+  if (std::exchange(overlapping_, false)) thread_->wait();
+  if (!passive()) {
+    for (; next_bucket_ < layout_.size(); ++next_bucket_) leave(next_bucket_);
+  }
+  return exchange_reports(world_.communicator(), report, {"end of backward", exchanges_, world_.timeout()});
+}
+
+void Reducer::exchange(BackwardReport report) {
+  ++exchanges_;
+  used_.assign(parameters_.size(), false);
+  failure_.clear();
+  const at::NoGradGuard no_grad;
+  std::vector<std::pair<std::size_t, at::Tensor>> untouched;  // gradients that stay where no rank made one
+  for (std::size_t i = 0; i < parameters_.size() && !passive(); ++i) {
+    const at::Tensor& gradient = parameters_[i].tensor.grad();
+    if (!report.used[i] && gradient.defined()) untouched.emplace_back(i, gradient.clone());
+  }
+  std::vector<BackwardReport> reports;
+  try {
+    reports = exchange_buckets(report);
+  } catch (const std::exception& error) {
+    world_.communicator().leave(error.what());  // the others must not wait for this rank
+    throw;
+  }
+  const UnusedParameters allowed =
+      options_.find_unused_parameters || options_.static_graph ? UnusedParameters::kAllow : UnusedParameters::kRefuse;
+  const BackwardDecision decision = decide_backward(reports, names_, allowed, backwards_);
+  if (!decision.failure.empty()) throw_failure_line(decision.failure, static_cast<int>(ExitCode::kRunFailed));
+  if (passive()) return;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (decision.used_somewhere[i]) finish(i);
+  }
+  for (const auto& [i, gradient] : untouched) {
+    if (!decision.used_somewhere[i]) parameters_[i].tensor.mutable_grad().copy_(gradient);
+  }
+  if (options_.check_sync_every > 0 && exchanges_ % options_.check_sync_every == 0) {
+    check_same_values(world_, parameters_, "check after exchange " + std::to_string(exchanges_));
+  }
+}
+
+void Reducer::finish(std::size_t parameter) {
+  at::Tensor& gradient = parameters_[parameter].tensor.mutable_grad();
+  const at::Tensor& view = buckets().view(parameter);
+  holds_exchanged_[parameter] = true;
+  if (options_.gradient_as_bucket_view) {
+    gradient = view;
+  } else if (gradient.defined() && gradient.layout() == at::kStrided) {
+    gradient.copy_(view);
+  } else {
+    gradient = view.clone();
+  }
+}
+
+}  // namespace samegrad
