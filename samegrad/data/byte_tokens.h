@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct TokenSequence {
   std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> labels;
   std::int64_t empty_completions = 0;  ///< completions (assistant turns) without text, which supervise nothing
+  std::optional<double> weight;        ///< as given with the sample
+  std::uint64_t document = 0;          ///< Sample::document
 
   /// Appends the bytes of `text`.
   void append_text(std::string_view text, bool supervised);

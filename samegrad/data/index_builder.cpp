@@ -50,10 +50,15 @@ class IndexBuilder : public ScanVisitor {
                              .length = static_cast<std::uint32_t>(found.bytes.size()),
                              .input_tokens = static_cast<std::uint32_t>(built.sample.inputs.size()),
                              .supervised_tokens = static_cast<std::uint32_t>(built.sample.supervised_tokens()),
-                             .end_token = found.end_token ? 1U : 0U};
+                             .end_token = found.end_token ? 1U : 0U,
+                             .weight = built.sample.weight,
+                             .document = built.sample.document};
     out_.write_value(record);
     count(built, record);
   }
+
+  /// Whether a sample has supervised tokens and a weight above 0.
+  bool any_weight() const { return any_weight_; }
 
   void on_blank_line() override { ++report_.blank_lines; }
 
@@ -72,6 +77,9 @@ class IndexBuilder : public ScanVisitor {
     report_.supervised_tokens += record.supervised_tokens;
     report_.longest = std::max(report_.longest, built.tokens_before_cut);
     report_.empty_completions += built.empty_completions;
+    report_.weighted_samples += built.has_weight ? 1 : 0;
+    report_.document_samples += record.document != 0 ? 1 : 0;
+    any_weight_ = any_weight_ || (record.supervised_tokens > 0 && record.weight > 0.0);
     const bool cut = built.tokens_before_cut > options_.context;
     if (cut) {
       note(report_.cut_samples, report_.first_cut, record.line,
@@ -98,9 +106,10 @@ class IndexBuilder : public ScanVisitor {
   IngestReport& report_;
   DigestedOutput& out_;
   JsonLine parser_;
+  bool any_weight_ = false;
 };
 
-void refuse_nothing_to_learn(const IngestReport& report) {
+void refuse_nothing_to_learn(const IngestReport& report, bool any_weight) {
   const std::string skipped =
       report.bad_lines > 0
           ? " (" + std::to_string(report.bad_lines) + " bad lines skipped; first: " + report.file + ":" +
@@ -114,6 +123,10 @@ void refuse_nothing_to_learn(const IngestReport& report) {
                                  skipped + "; the first: line " +
                                  std::to_string(report.first_unsupervised.front().line) + ": " +
                                  report.first_unsupervised.front().what + "; at least one is needed");
+  }
+  if (!any_weight) {
+    throw InputError("data", report.file + ": every sample with supervised tokens has weight 0" + skipped +
+                                 "; at least one weight above 0 is needed");
   }
 }
 
@@ -129,7 +142,7 @@ BuiltIndex build_sample_index(const std::filesystem::path& data, const std::file
   out.write(kIndexMagic);
   IndexBuilder builder(options, built.report, out);
   built.data_file = scan_samples(file, options, builder);
-  refuse_nothing_to_learn(built.report);
+  refuse_nothing_to_learn(built.report, builder.any_weight());
 
   const Json json = {{"format", kIndexFormat},
                      {"options", to_json(options)},

@@ -47,6 +47,8 @@ Json to_json(const IngestReport& report) {
           {"cut_samples", report.cut_samples},
           {"unsupervised_samples", report.unsupervised_samples},
           {"empty_completions", report.empty_completions},
+          {"weighted_samples", report.weighted_samples},
+          {"document_samples", report.document_samples},
           {"first_bad", notes_to_json(report.first_bad)},
           {"first_cut", notes_to_json(report.first_cut)},
           {"first_unsupervised", notes_to_json(report.first_unsupervised)}};
@@ -64,6 +66,8 @@ IngestReport ingest_report_from_json(const Json& json) {
           .cut_samples = number("cut_samples"),
           .unsupervised_samples = number("unsupervised_samples"),
           .empty_completions = number("empty_completions"),
+          .weighted_samples = number("weighted_samples"),
+          .document_samples = number("document_samples"),
           .first_bad = notes_from_json(json.at("first_bad")),
           .first_cut = notes_from_json(json.at("first_cut")),
           .first_unsupervised = notes_from_json(json.at("first_unsupervised"))};
@@ -93,6 +97,9 @@ std::vector<std::string> ingest_lines(const IngestReport& report) {
   }
   if (report.empty_completions > 0) {
     lines.push_back(file + counted(report.empty_completions, "empty completion") + " (they supervise nothing)");
+  }
+  if (report.weighted_samples > 0) {
+    lines.push_back(file + counted(report.weighted_samples, "sample") + " with a weight (the others weigh 1)");
   }
   return lines;
 }

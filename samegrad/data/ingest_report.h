@@ -28,6 +28,8 @@ struct IngestReport {
   std::int64_t cut_samples = 0;           ///< longer than the context
   std::int64_t unsupervised_samples = 0;  ///< stay in the plan with a count of 0
   std::int64_t empty_completions = 0;
+  std::int64_t weighted_samples = 0;  ///< with a "weight" of their own
+  std::int64_t document_samples = 0;  ///< with a "document"
   std::vector<IngestNote> first_bad;  ///< at most kMostNotes of each
   std::vector<IngestNote> first_cut;
   std::vector<IngestNote> first_unsupervised;

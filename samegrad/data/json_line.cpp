@@ -1,7 +1,9 @@
 #include "samegrad/data/json_line.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "samegrad/base/digest.h"
 #include "samegrad/base/json.h"
 #include "samegrad/data/bad_line.h"
 
@@ -125,6 +127,35 @@ std::int64_t integer_field(const dom::object& object, std::string_view name) {
     throw_wrong_kind(name, value, "an integer");
   }
   return number;
+}
+
+double weight_field(const dom::object& object, std::string_view name) {
+  const dom::element value = field(object, name, "");
+  constexpr std::string_view kAllowed = "a finite number of at least 0";
+  double number = 0.0;
+  if (value.get(number) != simdjson::SUCCESS) {
+    throw_wrong_kind(name, value, kAllowed);
+  }
+  if (!std::isfinite(number) || number < 0.0) {
+    throw BadLine("\"" + std::string(name) + "\" is " + Json(number).dump() + "; it must be " + std::string(kAllowed));
+  }
+  return number;
+}
+
+std::uint64_t name_field(const dom::object& object, std::string_view name) {
+  const dom::element value = field(object, name, "");
+  std::int64_t number = 0;
+  std::string text;
+  if (value.is_string()) {
+    text = string_field(object, name);
+  } else if (value.get(number) == simdjson::SUCCESS) {
+    text = std::to_string(number);
+  } else {
+    throw_wrong_kind(name, value, "text or an integer of 64 bits");
+  }
+  constexpr std::size_t kDigits = 16;
+  const std::uint64_t hash = std::stoull(xxh3_128_hex(text).substr(0, kDigits), nullptr, 16);
+  return hash == 0 ? 1 : hash;
 }
 
 dom::array array_field(const dom::object& object, std::string_view name) {

@@ -38,6 +38,13 @@ std::string_view string_field(const simdjson::dom::object& object, std::string_v
 /// The field as an integer. Throws BadLine: missing, no integer.
 std::int64_t integer_field(const simdjson::dom::object& object, std::string_view name);
 
+/// The field as a finite number of at least 0. Throws BadLine: missing, no such number.
+double weight_field(const simdjson::dom::object& object, std::string_view name);
+
+/// The field, text or an integer, as a number that is the same for the same text (the integer's digits): 64 bits of its
+/// XXH3-128, never 0. Throws BadLine: missing, anything else. Local.
+std::uint64_t name_field(const simdjson::dom::object& object, std::string_view name);
+
 /// The field as a list. Throws BadLine: missing, no list.
 simdjson::dom::array array_field(const simdjson::dom::object& object, std::string_view name);
 

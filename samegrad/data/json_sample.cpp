@@ -84,10 +84,7 @@ TokenSequence id_tokens(const dom::object& line, std::int64_t vocabulary) {
   return sequence;
 }
 
-}  // namespace
-
-TokenSequence json_tokens(JsonLine& parser, std::string_view line, std::int64_t vocabulary) {
-  const dom::object object = parser.parse(line);
+TokenSequence form_tokens(const dom::object& object, std::int64_t vocabulary) {
   const Form form = form_of(object);
   if (form == Form::kInputIds) {
     return id_tokens(object, vocabulary);
@@ -106,6 +103,20 @@ TokenSequence json_tokens(JsonLine& parser, std::string_view line, std::int64_t 
   } else {
     sequence.append_text(string_field(object, "prompt"), /*supervised=*/false);
     sequence.append_completion(string_field(object, form == Form::kAnswer ? "answer" : "completion"));
+  }
+  return sequence;
+}
+
+}  // namespace
+
+TokenSequence json_tokens(JsonLine& parser, std::string_view line, std::int64_t vocabulary) {
+  const dom::object object = parser.parse(line);
+  TokenSequence sequence = form_tokens(object, vocabulary);
+  if (has_field(object, "weight")) {
+    sequence.weight = weight_field(object, "weight");
+  }
+  if (has_field(object, "document")) {
+    sequence.document = name_field(object, "document");
   }
   return sequence;
 }

@@ -1,4 +1,6 @@
-// The forms that a line of a .jsonl file may have. Exactly one must fit; other fields are ignored.
+// The forms that a line of a .jsonl file may have. Exactly one must fit. Beside it a line may have a "weight" (a finite
+// number of at least 0; without it 1) and a "document" (text or an integer: lines with the same one are one document;
+// without it a line is one by itself). Other fields are ignored.
 //
 //   {"text"}                    all supervised; an end token follows
 //   {"prompt","completion"}     the completion and the end token after it are supervised; an empty completion

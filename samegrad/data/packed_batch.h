@@ -14,6 +14,8 @@ struct PackedBatch {
   std::vector<std::int64_t> targets;  ///< [tokens], kIgnoreTarget where not supervised
   std::vector<std::int64_t> offsets;  ///< [samples + 1], offsets[0] = 0; sample s is offsets[s]..offsets[s+1]-1
 
+  std::vector<double> weights{};  ///< [tokens], of each token's loss, 0 where not supervised; empty: all 1
+
   std::int64_t samples() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
   std::int64_t tokens() const { return static_cast<std::int64_t>(inputs.size()); }
   std::int64_t supervised_tokens() const;

@@ -14,6 +14,8 @@ struct Sample {
   std::int64_t id = 0;
   std::vector<std::int32_t> inputs;
   std::vector<std::int32_t> targets;  ///< same length as inputs; next-token targets are already shifted here
+  double weight = 1.0;                ///< of the sample in the objective
+  std::uint64_t document = 0;         ///< samples with the same number are one document; 0: one by itself
 
   /// Supervised units under `unit: token`: targets that are not ignored. Counted after the shift.
   std::int64_t supervised_tokens() const {

@@ -1,7 +1,7 @@
 // The index of a text file: where each sample stands and what it counts, so that a run needs neither to read the file
 // before it starts nor to hold it in memory.
 //
-// Format (little-endian): 8 bytes "SGINDEX1"; one IndexRecord a sample; a JSON object {"format", "options", "file":
+// Format (little-endian): 8 bytes "SGINDEX2"; one IndexRecord a sample; a JSON object {"format", "options", "file":
 // {"bytes","sha256"}, "report"}; its length in 8 bytes; the SHA-256 of all bytes before, 64 hexadecimal digits.
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace samegrad {
 
-inline constexpr std::string_view kIndexMagic = "SGINDEX1";
-inline constexpr std::int64_t kIndexFormat = 1;
+inline constexpr std::string_view kIndexMagic = "SGINDEX2";
+inline constexpr std::int64_t kIndexFormat = 2;
 
 struct IndexRecord {
   std::int64_t offset = 0;  ///< of the sample's bytes in the data file
@@ -28,10 +28,12 @@ struct IndexRecord {
   std::uint32_t input_tokens = 0;
   std::uint32_t supervised_tokens = 0;
   std::uint32_t end_token = 0;  ///< 1: an end token follows (.txt)
+  double weight = 1.0;          ///< Sample::weight
+  std::uint64_t document = 0;   ///< Sample::document
 
   bool operator==(const IndexRecord&) const = default;
 };
-static_assert(sizeof(IndexRecord) == 32);
+static_assert(sizeof(IndexRecord) == 48);
 
 class SampleIndex {
  public:

@@ -18,6 +18,11 @@ class SampleSource {
   virtual std::int64_t supervised_tokens(std::int64_t id) const = 0;
   /// Number of input tokens of the sample, without building it.
   virtual std::int64_t input_tokens(std::int64_t id) const = 0;
+  /// Whether samples have weights: some sample was given one.
+  virtual bool weighted() const { return false; }
+  /// The sample's Sample::weight and Sample::document, without building it.
+  virtual double weight(std::int64_t /*id*/) const { return 1.0; }
+  virtual std::uint64_t document(std::int64_t /*id*/) const { return 0; }
 };
 
 }  // namespace samegrad

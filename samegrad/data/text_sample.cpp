@@ -10,6 +10,9 @@ TextSample shift_and_cut(const TokenSequence& sequence, std::int64_t context) {
   TextSample out;
   out.tokens_before_cut = static_cast<std::int64_t>(sequence.tokens.size());
   out.empty_completions = sequence.empty_completions;
+  out.has_weight = sequence.weight.has_value();
+  out.sample.weight = sequence.weight.value_or(1.0);
+  out.sample.document = sequence.document;
   if (out.tokens_before_cut < 2) {
     return out;
   }

@@ -17,6 +17,7 @@ struct TextSample {
   std::int64_t tokens_before_cut = 0;      ///< before the shift, too
   std::int64_t supervised_before_cut = 0;  ///< after the shift
   std::int64_t empty_completions = 0;
+  bool has_weight = false;  ///< was given one
 };
 
 /// Cuts the sequence to `context` tokens and shifts it by one: inputs are tokens 0..n-2, targets labels 1..n-1. Fewer

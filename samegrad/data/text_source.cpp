@@ -46,6 +46,9 @@ Sample TextSource::sample(std::int64_t id) const {
            " of them supervised; counted were " + std::to_string(record.input_tokens) + " and " +
            std::to_string(record.supervised_tokens));
   }
+  if (built.sample.weight != record.weight || built.sample.document != record.document) {
+    refuse("its weight or its document is not the one that was counted");
+  }
   built.sample.id = id;
   return std::move(built.sample);
 }

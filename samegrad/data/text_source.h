@@ -21,6 +21,9 @@ class TextSource : public SampleSource {
   Sample sample(std::int64_t id) const override;
   std::int64_t supervised_tokens(std::int64_t id) const override { return index_.record(id).supervised_tokens; }
   std::int64_t input_tokens(std::int64_t id) const override { return index_.record(id).input_tokens; }
+  bool weighted() const override { return index_.report().weighted_samples > 0; }
+  double weight(std::int64_t id) const override { return index_.record(id).weight; }
+  std::uint64_t document(std::int64_t id) const override { return index_.record(id).document; }
 
   /// Under the name by which the file was opened now.
   const IngestReport& report() const { return report_; }

@@ -118,6 +118,29 @@ TEST(JsonSample, RefusesFieldsOfAnotherType) {
       << "the message stays one line";
 }
 
+TEST(JsonSample, AWeightAndADocumentStandBesideAnyForm) {
+  EXPECT_EQ(tokens_of(R"({"text":"a"})").weight, std::nullopt);
+  EXPECT_EQ(tokens_of(R"({"text":"a","weight":2})").weight, 2.0);
+  EXPECT_EQ(tokens_of(R"({"prompt":"a","answer":"b","weight":1e-3})").weight, 1e-3);
+  const auto document = [](const std::string& value) {
+    return tokens_of(R"({"input_ids":[1],"document":)" + value + "}").document;
+  };
+  EXPECT_EQ(document("7"), document(R"("7")"));
+  EXPECT_NE(document("7"), document("8"));
+  EXPECT_NE(document(R"("")"), 0U);
+  for (const char* const weight : {"-0.5", "\"1\"", "null", "true", "[1]"}) {
+    EXPECT_TRUE(contains(refused(R"({"text":"a","weight":)" + std::string(weight) + "}"),
+                         "it must be a finite number of at least 0"))
+        << weight;
+  }
+  for (const char* const weight : {"NaN", "1e999", "-Infinity"}) {
+    EXPECT_TRUE(contains(refused(R"({"text":"a","weight":)" + std::string(weight) + "}"), "not valid JSON")) << weight;
+  }
+  for (const char* const name : {"1.5", "null", "{}", "true", "99999999999999999999"}) {
+    EXPECT_FALSE(refused(R"({"text":"a","document":)" + std::string(name) + "}").empty()) << name;
+  }
+}
+
 TEST(JsonSample, RefusesWhatIsNotExactlyOneJsonObject) {
   for (const char* const line :
        {R"({"text": "abc)", R"({"text":"a"}})", R"({"text":"a"}{"text":"b"})", R"({"text":"a",})", R"({'text':'a'})",

@@ -69,6 +69,21 @@ TEST_F(Prepare, IndexesTextWithItsLockAndOpensIt) {
   EXPECT_EQ(open_data(text_, paths_).validation, nullptr);
 }
 
+TEST_F(Prepare, AnotherWeightIsAnotherLockAndAnIndexOfAFormerFormatIsRebuilt) {
+  const PreparedData before = prepare_data(text_, paths_);
+  const std::filesystem::path index = paths_.text_index("train");
+  std::string former = read(index).replace(0, 8, "SGINDEX1");
+  former = former.substr(0, former.size() - 64);
+  write(index.lexically_relative(folder_).string(), former + sha256_hex(former));
+  EXPECT_TRUE(contains(refusal([&] { open_data(text_, paths_); }), "is no index of samples in this format"));
+  EXPECT_EQ(prepare_data(text_, paths_).written, std::vector<std::filesystem::path>{index});
+
+  write("train.jsonl", "{\"text\":\"one\",\"weight\":2}\n{\"prompt\":\"a\",\"answer\":\"bc\"}\n");
+  const PreparedData after = prepare_data(text_, paths_);
+  EXPECT_NE(after.lock.digest(), before.lock.digest());
+  EXPECT_TRUE(open_data(text_, paths_).train->weighted());
+}
+
 TEST_F(Prepare, WritesNothingTheSecondTime) {
   for (const RunConfig& config : {lesson_, text_}) {
     const PreparedData first = prepare_data(config, paths_);

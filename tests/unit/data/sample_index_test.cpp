@@ -37,6 +37,42 @@ TEST_F(Index, KeepsTheReport) {
   EXPECT_EQ(ingest_report_from_json(to_json(source->report())), source->report());
 }
 
+TEST_F(Index, KeepsWeightsAndDocuments) {
+  const auto source = open("a.jsonl", R"({"text":"one","weight":0.25,"document":"d"})"
+                                      "\n"
+                                      R"({"text":"two"})"
+                                      "\n"
+                                      R"({"text":"six","document":"d","weight":0})");
+  EXPECT_TRUE(source->weighted());
+  for (std::int64_t id = 0; id < source->size(); ++id) {
+    EXPECT_EQ(source->weight(id), (std::vector<double>{0.25, 1, 0})[static_cast<std::size_t>(id)]);
+    EXPECT_EQ(source->sample(id).weight, source->weight(id));
+    EXPECT_EQ(source->sample(id).document, source->document(id));
+  }
+  EXPECT_NE(source->document(0), 0U);
+  EXPECT_EQ(source->document(0), source->document(2));
+  EXPECT_EQ(source->document(1), 0U);
+  EXPECT_EQ(source->report().weighted_samples, 2);
+  EXPECT_EQ(source->report().document_samples, 2);
+  EXPECT_EQ(ingest_lines(source->report()).back(),
+            source->report().file + ": 2 samples with a weight (the others weigh 1)");
+  EXPECT_EQ(ingest_report_from_json(to_json(source->report())), source->report());
+  EXPECT_FALSE(open("b.jsonl", R"({"text":"one"})")->weighted());
+}
+
+TEST_F(Index, ABadWeightIsABadLineAndOnlyZerosAreNothingToLearn) {
+  EXPECT_TRUE(contains(refused("a.jsonl", "{\"text\":\"a\"}\n{\"text\":\"b\",\"weight\":-1}"),
+                       "a.jsonl:2: \"weight\" is -1.0; it must be a finite number of at least 0; correct the line"));
+  EXPECT_TRUE(contains(refused("a.jsonl", R"({"text":"b","weight":0})"), "has weight 0"));
+}
+
+TEST_F(Index, OfWeightsThatChangedIsRefusedAtTheSample) {
+  open("a.jsonl", R"({"text":"one","weight":1})");
+  write("a.jsonl", R"({"text":"one","weight":2})");
+  EXPECT_TRUE(contains(refusal([&] { TextSource(folder_ / "a.jsonl", index_, options_).sample(0); }),
+                       "a.jsonl:1: its weight or its document is not the one that was counted"));
+}
+
 TEST_F(Index, IsRefusedWhenABitIsFlippedOrTheEndIsMissing) {
   open("a.jsonl", lines_);
   const std::string whole = read(index_);
@@ -61,7 +97,7 @@ TEST_F(Index, WithAFittingDigestButPartsThatDoNotFitIsRefused) {
   EXPECT_TRUE(contains(refused_body(magic + std::string(8, '\xFF')), "parts do not fit"));
   EXPECT_TRUE(contains(refused_body(magic + std::string(8, '\0')), "is damaged"));
   EXPECT_TRUE(contains(refused_body(magic + "{}" + std::string("\2\0\0\0\0\0\0\0", 8)), "is damaged"));
-  EXPECT_TRUE(contains(refused_body(magic + R"({"format":2})" + std::string("\14\0\0\0\0\0\0\0", 8)), "has format 2"));
+  EXPECT_TRUE(contains(refused_body(magic + R"({"format":3})" + std::string("\14\0\0\0\0\0\0\0", 8)), "has format 3"));
 }
 
 TEST_F(Index, OfOtherOptionsIsRefused) {
