@@ -33,6 +33,10 @@ void add_common_options(CLI::App& command, CommandLine& line) {
 bool is_option(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
 
 [[noreturn]] void refuse_leftover(const CLI::App& command, const std::vector<std::string>& leftover) {
+  if (command.get_name() == "launch" && !is_option(leftover.front())) {
+    refuse_usage("launch: '" + leftover.front() + "' without -- before it: samegrad launch --nproc N -- " +
+                 leftover.front());
+  }
   const auto option = std::find_if(leftover.begin(), leftover.end(), is_option);
   const std::string help = "; `samegrad " + command.get_name() + " --help` lists what it takes";
   if (option == leftover.end()) {
@@ -77,6 +81,12 @@ std::string one_line(std::string text) {
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
+  if (argc > 1 && argv[1] == std::string_view("launch")) {
+    // What follows -- is another program's.
+    const char* const* const own_end = std::find(argv, argv + argc, std::string_view("--"));
+    line.program.assign(std::min(own_end + 1, argv + argc), argv + argc);
+    argc = static_cast<int>(own_end - argv);
+  }
   CLI::App app("samegrad: the same gradient, the same bits, on any number of processes.", "samegrad");
   app.footer(overview_footer);
   app.set_help_flag("-h,--help", "Shows this");

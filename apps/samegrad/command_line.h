@@ -18,7 +18,7 @@ struct CommandLine {
   bool json = false;
   bool quiet = false;
 
-  std::int64_t nproc = 0;             ///< train, evaluate, exercise, verify: processes to start; 0: not given
+  std::int64_t nproc = 0;             ///< train, evaluate, exercise, verify, launch: processes; 0: not given
   std::int64_t stop_at = 0;           ///< train: also in `overrides`; 0: not given
   bool continuous = false;            ///< train: also in `overrides`
   std::string resume;                 ///< train: path, "latest" or "auto"; empty: a new run
@@ -43,6 +43,8 @@ struct CommandLine {
   std::vector<std::string> bisect_runs;      ///< bisect: two folders
   std::vector<std::string> bisect_kinds{2};  ///< bisect: of each; "": of the last line
   bool replay = true;                        ///< bisect
+
+  std::vector<std::string> program;  ///< launch: what to start, and its arguments
 
   bool dual = false;              ///< env
   std::string scope;              ///< clean

@@ -41,6 +41,14 @@ void add_processes_option(CLI::App& command, CommandLine& line) {
             [&line](std::int64_t count) { line.nproc = count; });
 }
 
+void add_backend_option(CLI::App& command, CommandLine& line) {
+  command
+      .add_option_function<std::string>(
+          "--backend", [&line](const std::string& name) { line.shorthands.push_back("run.backend=" + name); },
+          "How the processes talk (run.backend)")
+      ->type_name("NAME");
+}
+
 void add_train_options(CLI::App& command, CommandLine& line) {
   add_processes_option(command, line);
   add_count(command, "--stop-at", 1'000'000'000, "Ends at this update with a checkpoint (plan.stop_at)",
@@ -51,11 +59,7 @@ void add_train_options(CLI::App& command, CommandLine& line) {
   command.add_flag("--allow-other-dispatch", line.allow_other_dispatch,
                    "Resumes also under another processor, libtorch or run.isa; bits may differ from there on");
   command.add_flag("--dry-run", line.dry_run, "Shows what would happen, and ends");
-  command
-      .add_option_function<std::string>(
-          "--backend", [&line](const std::string& name) { line.shorthands.push_back("run.backend=" + name); },
-          "How the processes talk (run.backend)")
-      ->type_name("NAME");
+  add_backend_option(command, line);
   command.add_option("--dump-gradients", line.dump_gradients, "Writes gradients-UPDATE.safetensors into DIR")
       ->type_name("DIR");
   command.add_flag("--trace-ids", line.trace_ids, "Prints the sample ids of each rank and update");
@@ -187,6 +191,9 @@ void add_own_options(CLI::App& command, CommandLine& line) {
     add_train_options(command, line);
   } else if (name == "evaluate" || name == "exercise") {
     add_processes_option(command, line);
+  } else if (name == "launch") {
+    add_processes_option(command, line);
+    add_backend_option(command, line);
   } else if (name == "bisect") {
     add_bisect_options(command, line);
   } else if (name == "verify") {
@@ -248,6 +255,10 @@ void check_own_options(const CLI::App& command, CommandLine& line) {
   }
   if (line.subcommand == "verify-resume") {
     check_verify_resume(line);
+  }
+  if (line.subcommand == "launch" && (line.nproc == 0 || line.program.empty())) {
+    refuse_usage(std::string("launch: no ") + (line.nproc == 0 ? "number of processes" : "program") +
+                 " given: samegrad launch --nproc N -- PROGRAM ARGUMENTS");
   }
   if (line.run.empty()) {
     refuse_usage("--run: ''; a folder is needed, '.' is this one");

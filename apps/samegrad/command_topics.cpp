@@ -63,10 +63,10 @@ std::vector<CommandTopic> make_topics() {
        .prints_results = true},
       {.name = "train",
        .summary = "Trains: the same bits on any number of processes",
-       .detail =
-           "--nproc N starts N processes on this host. Without it, `train` joins the launcher that started it\n"
-           "(torchrun, accelerate), or runs alone. What is missing is prepared first. Without --resume it starts a new run, also in a used\n"
-           "folder.",
+       .detail = "--nproc N starts N processes on this host. Without it, `train` joins the launcher that started it\n"
+                 "(torchrun, accelerate, mpirun, srun), or runs alone. What is missing is prepared first. Without "
+                 "--resume it\n"
+                 "starts a new run, also in a used folder.",
        .reads = "the config; outputs/ as `prepare` leaves it; a checkpoint with --resume",
        .writes = "artifacts/checkpoints/step-N/, outputs/metrics.jsonl,\n"
                  "        outputs/final-{stopped,continuous,resumed}.safetensors",
@@ -162,6 +162,17 @@ std::vector<CommandTopic> make_topics() {
        .reads = "a checkpoint of a text run",
        .writes = "nothing",
        .examples = {"samegrad generate --prompt 'Package: '", "samegrad generate --prompt Once --temperature 0.8"}},
+      {.name = "launch",
+       .summary = "Starts your own program, which calls samegrad::init(), in N processes of this host",
+       .detail =
+           "samegrad launch --nproc N -- PROGRAM ARGUMENTS. Each process gets RANK, WORLD_SIZE, LOCAL_RANK,\n"
+           "LOCAL_WORLD_SIZE, pinned threads and kernels, and the memory that all share; no standard input. Where one\n"
+           "fails it is named, the others are ended, and its exit code (128 + n for signal n) is launch's own. Of the\n"
+           "configuration only `run` counts.",
+       .reads = "the config",
+       .writes = "nothing",
+       .examples = {"samegrad launch --nproc 2 -- ./my_program --epochs 3",
+                    "samegrad launch --nproc 4 --backend gloo -- ./my_program"}},
       {.name = "clean",
        .summary = "Shows or removes what was generated, and nothing else",
        .detail = "Only files that samegrad knows by name, never through a link, never a file of yours.",

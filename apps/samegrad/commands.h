@@ -17,6 +17,7 @@ int run_config(const CommandLine& command);
 int run_demo(const CommandLine& command);
 int run_diagnose(const CommandLine& command);
 int run_env(const CommandLine& command);
+int run_launch(const CommandLine& command);
 int run_plot(const CommandLine& command);
 int run_prepare(const CommandLine& command);
 int run_verify_resume(const CommandLine& command);

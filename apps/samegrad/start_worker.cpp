@@ -95,12 +95,15 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
 }
 
 int launch_and_report(const RunSection& run, int processes, std::vector<std::string> arguments, int output_fd) {
-  const LaunchResult result = launch_workers({.program = worker_path().string(),
-                                              .arguments = std::move(arguments),
-                                              .processes = processes,
-                                              .share_memory = run.backend != "gloo",
-                                              .environment = pinned_environment(run),
-                                              .output_fd = output_fd});
+  return log_launch(launch_workers({.program = worker_path().string(),
+                                    .arguments = std::move(arguments),
+                                    .processes = processes,
+                                    .share_memory = run.backend != "gloo",
+                                    .environment = pinned_environment(run),
+                                    .output_fd = output_fd}));
+}
+
+int log_launch(const LaunchResult& result) {
   for (const std::string& text : result.lines) {
     log_error(text);
   }

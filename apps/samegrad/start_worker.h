@@ -7,6 +7,7 @@
 
 #include "apps/samegrad/command_line.h"
 #include "samegrad/config/run_config.h"
+#include "samegrad/launch/launch_summary.h"
 
 namespace samegrad {
 
@@ -20,6 +21,9 @@ std::filesystem::path worker_path();
 /// exercise and verify where nobody launched them (plan.virtual_ranks). Checks the config before anything starts, where
 /// the command has one. Throws InputError, RunError. Local.
 int run_in_workers(const CommandLine& line, int argc, const char* const* argv);
+
+/// Logs what workers failed of; the launcher's exit code. Local.
+int log_launch(const LaunchResult& result);
 
 /// Runs `arguments` in `processes` watched workers and logs what they failed of. `output_fd` takes what they print; -1:
 /// this program's own output does. Local.

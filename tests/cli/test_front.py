@@ -67,7 +67,7 @@ def test_the_list_of_flags_is_frozen():
         (["trian"], "unknown command 'trian', did you mean 'train'?"),
         (["trian", "--help"], "unknown command 'trian', did you mean 'train'?"),
         (["checkpoint"], "unknown command 'checkpoint', did you mean 'checkpoints'?"),
-        (["launchpad"], "unknown command 'launchpad'; "),
+        (["sailing"], "unknown command 'sailing'; "),
         (["train", "--nprocs", "2"], "train: unknown option '--nprocs', did you mean '--nproc'?"),
         (["train", "--resum=latest"], "train: unknown option '--resum', did you mean '--resume'?"),
         (["clean", "--dryrun", "--scope", "generated"], "unknown option '--dryrun', did you mean '--dry-run'?"),
@@ -89,6 +89,12 @@ def test_the_list_of_flags_is_frozen():
         (["diagnose", "a", "b", "--samples", "3"], "--samples without --rank-tokens"),
         (["diagnose", "a", "b", "--rank-tokens", "12,x"], "--rank-tokens: 'x'; allowed: whole numbers"),
         (["train", "--run", ""], "--run: ''"),
+        (["launch"], "launch: no number of processes given: samegrad launch --nproc N -- PROGRAM ARGUMENTS"),
+        (["launch", "--nproc", "2"], "launch: no program given: samegrad launch --nproc N -- PROGRAM"),
+        (["launch", "--nproc", "2", "--"], "launch: no program given"),
+        (["launch", "--nproc", "257", "--", "true"], "--nproc: '257'; allowed: a whole number, 1 to 256"),
+        (["launch", "--nproc", "2", "./prog", "--lr", "3"], "'./prog' without -- before it: samegrad launch --nproc N"),
+        (["launch", "--nprocs", "2", "--", "true"], "unknown option '--nprocs', did you mean '--nproc'?"),
     ],
 )
 def test_usage_errors_are_one_line_with_the_nearest_name(arguments, said):
