@@ -60,7 +60,7 @@ class Costs {
         ranges_(rank_ranges(atoms, comm.size())),
         mine_(ranges_[static_cast<std::size_t>(comm.rank())]),
         state_(initial_state(RunConfig{})),
-        pool_(state_.parameters.layout()) {}
+        pool_(state_.parameters.set()) {}
 
   double canonical(std::int64_t iteration) {
     std::vector<std::unique_ptr<GradientBuffer>> gradients;
@@ -68,7 +68,7 @@ class Costs {
       for (std::int64_t atom = mine_.begin; atom < mine_.end; ++atom) gradients.push_back(pool_.take_zeroed());
     });
     for (std::size_t i = 0; i < gradients.size(); ++i) {
-      rewrite(gradients[i]->values.span(), mine_.begin + static_cast<std::int64_t>(i), iteration);
+      rewrite(gradients[i]->values(), mine_.begin + static_cast<std::int64_t>(i), iteration);
     }
     SubtreeStack stack(atoms_, pool_);
     std::unique_ptr<GradientBuffer> result;
@@ -78,13 +78,13 @@ class Costs {
       }
       std::vector<SubtreeGradient<float>> subtrees;
       for (const SubtreeStack::Node& node : stack.nodes()) {
-        subtrees.push_back({node.atoms, node.sum->values.span().data()});
+        subtrees.push_back({node.atoms, node.sum->values().data()});
       }
       result = stack.take_buffer();
       if (!result) result = pool_.take_zeroed();
-      volume_ = reduce_canonically(comm_, ranges_, subtrees, result->values.span(), kUnits, label("canonical"));
+      volume_ = reduce_canonically(comm_, ranges_, subtrees, result->values(), kUnits, label("canonical"));
     });
-    canonical_.assign(result->values.span().begin(), result->values.span().end());
+    canonical_.assign(result->values().begin(), result->values().end());
     pool_.give_back(std::move(result));
     return zeroing + seconds;
   }

@@ -57,8 +57,8 @@ void compare_before_step(const ReplayedRun& a, const ReplayedRun& b, WindowFindi
   const PlanWindow window_b = b.opened().plan->window(update);
   findings.compare_plans(window_a, window_b);
   compare_states(a.trainer().state(), b.trainer().state(), findings);
-  GradientBuffer gradient_a(layout_of(a));
-  GradientBuffer gradient_b(layout_of(b));
+  GradientBuffer gradient_a(a.trainer().state().parameters.set());
+  GradientBuffer gradient_b(b.trainer().state().parameters.set());
   const std::size_t shared = std::min(window_a.atoms.size(), window_b.atoms.size());
   for (std::int64_t atom = 0; atom < static_cast<std::int64_t>(shared); ++atom) {
     const AtomOfRun of_a = read_atom(a, window_a, atom);
@@ -69,8 +69,8 @@ void compare_before_step(const ReplayedRun& a, const ReplayedRun& b, WindowFindi
                             std::to_string(of_b.batch.supervised_tokens()));
     compute(a, of_a.batch, update, atom, gradient_a);
     compute(b, of_b.batch, update, atom, gradient_b);
-    findings.compare_tensors(Part::kGradient, atom, parameter_views(layout_of(a), gradient_a.values.span()),
-                             parameter_views(layout_of(b), gradient_b.values.span()));
+    findings.compare_tensors(Part::kGradient, atom, parameter_views(layout_of(a), gradient_a.values()),
+                             parameter_views(layout_of(b), gradient_b.values()));
   }
 }
 

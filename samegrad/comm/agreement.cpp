@@ -48,9 +48,9 @@ std::string difference_of(std::span<const AgreementRecord> records) {
     if (other.digest != first.digest) {
       return differ("the digest of plan and configuration", text_of(first.digest), rank, text_of(other.digest));
     }
-    if (other.atoms_in_window != first.atoms_in_window) {
-      return differ("the atoms of a window", std::to_string(first.atoms_in_window), rank,
-                    std::to_string(other.atoms_in_window));
+    if (other.parameters != first.parameters) {
+      return differ("the parameters (XXH3 of names, shapes and types)", text_of(first.parameters), rank,
+                    text_of(other.parameters));
     }
     if (other.weighted != first.weighted) {
       const auto name = [](const AgreementRecord& record) { return record.weighted != 0 ? "weighted" : "counted"; };
@@ -60,15 +60,15 @@ std::string difference_of(std::span<const AgreementRecord> records) {
   return "";
 }
 
-/// The sum of the counts; negative where a count is negative or the sum is too large.
-std::int64_t total_units(std::span<const AgreementRecord> records) {
+/// The sum of a count over the ranks; negative where one is negative or the sum is too large.
+std::int64_t total_of(std::span<const AgreementRecord> records, std::int64_t AgreementRecord::*count) {
   std::int64_t total = 0;
   for (const AgreementRecord& record : records) {
-    const std::int64_t units = record.supervised_units;
-    if (units < 0 || units > std::numeric_limits<std::int64_t>::max() - total) {
+    const std::int64_t mine = record.*count;
+    if (mine < 0 || mine > std::numeric_limits<std::int64_t>::max() - total) {
       return -1;
     }
-    total += units;
+    total += mine;
   }
   return total;
 }
@@ -90,19 +90,27 @@ WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWind
     return refuse(std::move(difference));
   }
   WindowDecision decision;
+  const AgreementRecord& first = records.front();
+  decision.global_units = total_of(records, &AgreementRecord::supervised_units);
+  const std::int64_t atoms = total_of(records, &AgreementRecord::atoms);
+  if (decision.global_units < 0 || atoms < 0) {
+    return refuse(window_name(first) + ": the number of " + (atoms < 0 ? "atoms" : "supervised units") +
+                  " is negative or above 2^63 - 1");
+  }
+  for (const AgreementRecord& record : records) {
+    const std::int64_t begin = decision.ranges.empty() ? 0 : decision.ranges.back().end;
+    decision.ranges.push_back({begin, begin + record.atoms});
+  }
   if (std::ranges::any_of(records, [](const AgreementRecord& record) { return record.stop_asked != 0; })) {
     decision.action = WindowAction::kStop;
     return decision;
   }
-  const AgreementRecord& first = records.front();
-  decision.global_units = total_units(records);
-  if (decision.global_units < 0) {
-    return refuse(window_name(first) + ": the number of supervised units is negative or above 2^63 - 1");
-  }
   const bool weighted = first.weighted != 0;
   if (weighted ? std::ranges::any_of(records, [](const AgreementRecord& record) { return record.has_data != 0; })
                : decision.global_units > 0) {
-    return decision;
+    if (atoms > 0) return decision;
+    return refuse(window_name(first) + ": " + std::to_string(decision.global_units) +
+                  " supervised units in 0 atoms of all ranks, at least 1 atom is needed; say how many a rank has");
   }
   if (policy == EmptyWindowPolicy::kSkip) {
     decision.action = WindowAction::kSkip;
@@ -114,6 +122,11 @@ WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWind
                     "objective.empty_window: skip");
   decision.refused_for_zero_units = true;
   return decision;
+}
+
+void throw_refusal(const WindowDecision& decision) {
+  if (!decision.refused_for_zero_units) throw_failure_line(decision.message, decision.exit_code);
+  throw EmptyWindowError(kStage, decision.message.substr(kStage.size() + 3));  // without its "[stage] "
 }
 
 std::vector<AgreementRecord> exchange_records(Communicator& comm, const AgreementRecord& mine,

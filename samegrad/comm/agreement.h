@@ -9,15 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "samegrad/base/error.h"
 #include "samegrad/comm/communicator.h"
+#include "samegrad/plan/atom_tree.h"
 
 namespace samegrad {
 
 /// What a rank brings to a window. Fixed length on the wire.
 struct AgreementRecord {
   std::int64_t update = 0;
-  std::array<char, 64> digest{};  ///< of plan and config (hexadecimal)
-  std::int64_t atoms_in_window = 0;
+  std::array<char, 64> digest{};      ///< of plan and config (hexadecimal)
+  std::array<char, 32> parameters{};  ///< XXH3 of the parameters' names, shapes and types (hexadecimal)
+  std::int64_t atoms = 0;             ///< of this rank
   std::int64_t supervised_units = 0;  ///< of this rank's atoms
   std::uint8_t has_data = 0;          ///< an atom of this rank has units, or weight, above 0
   std::uint8_t weighted = 0;          ///< N is the units' total weight, not their number
@@ -32,6 +35,7 @@ enum class EmptyWindowPolicy { kError, kSkip };
 struct WindowDecision {
   WindowAction action = WindowAction::kTrain;
   std::int64_t global_units = 0;  ///< supervised units of all ranks: N, where they are not weighted
+  std::vector<AtomRange> ranges;  ///< by rank: consecutive, as many atoms as the rank brought; not for kRefuse
   std::string message;            ///< for kRefuse: the line that every rank reports
   bool refused_for_zero_units = false;
   int exit_code = 0;  ///< for kRefuse
@@ -39,9 +43,18 @@ struct WindowDecision {
 
 /// The decision from all ranks' records, in rank order; the same on every rank. kStop where any rank asks (before
 /// anything of the window is computed); kRefuse where a rank failed (its message), records differ in update, digest,
-/// atoms or in whether units are weighted (both values named), counts overflow, or N = 0 under kError; kSkip where N =
-/// 0 under kSkip. Weighted units have N = 0 where no rank has data. Pure. Local.
+/// parameters or in whether units are weighted (both values named), counts overflow, there are units in no atoms, or N
+/// = 0 under kError; kSkip where N = 0 under kSkip. Weighted units have N = 0 where no rank has data. Pure. Local.
 WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWindowPolicy policy);
+
+/// All ranks together have nothing to train on, under EmptyWindowPolicy::kError.
+class EmptyWindowError : public RunError {
+ public:
+  using RunError::RunError;
+};
+
+/// Throws what a decision to refuse says: EmptyWindowError for no units, else as throw_failure_line(). Local.
+[[noreturn]] void throw_refusal(const WindowDecision& decision);
 
 /// Exchanges `mine`; returns every rank's, in rank order. Collective.
 std::vector<AgreementRecord> exchange_records(Communicator& comm, const AgreementRecord& mine,

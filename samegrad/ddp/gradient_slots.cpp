@@ -23,14 +23,22 @@ void add_zero_into(AlignedBlock& sum) {
 
 }  // namespace
 
+GradientBuffer::GradientBuffer(const ParameterSet& parameters) : tensors(parameters.parameters().size()) {
+  for (const ParameterSet::Group& group : parameters.groups()) {
+    blocks.emplace_back(group.layout.type(), group.layout.flat_elements());
+    const std::vector<at::Tensor> of_group = tensors_over(group.layout, blocks.back());
+    for (std::size_t i = 0; i < of_group.size(); ++i) tensors[group.members[i]] = of_group[i];
+  }
+}
+
 std::unique_ptr<GradientBuffer> GradientBufferPool::take_zeroed() {
   if (free_.empty()) {
     ++buffers_made_;
-    return std::make_unique<GradientBuffer>(*layout_);
+    return std::make_unique<GradientBuffer>(*parameters_);
   }
   std::unique_ptr<GradientBuffer> buffer = std::move(free_.back());
   free_.pop_back();
-  std::ranges::fill(buffer->values.bytes(), std::byte{0});  // +0
+  for (AlignedBlock& block : buffer->blocks) std::ranges::fill(block.bytes(), std::byte{0});  // +0
   return buffer;
 }
 
@@ -60,11 +68,11 @@ void SubtreeStack::merge_last_two() {
   Node& left = nodes_.back();
   left.atoms.end = right.atoms.end;
   if (left.sum && right.sum) {
-    add_into(left.sum->values, right.sum->values);
+    for (std::size_t g = 0; g < left.sum->blocks.size(); ++g) add_into(left.sum->blocks[g], right.sum->blocks[g]);
     pool_->give_back(std::move(right.sum));
   } else if (left.sum || right.sum) {
     if (!left.sum) left.sum = std::move(right.sum);
-    add_zero_into(left.sum->values);
+    for (AlignedBlock& block : left.sum->blocks) add_zero_into(block);
   }
 }
 

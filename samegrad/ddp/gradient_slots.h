@@ -9,24 +9,33 @@
 #include <span>
 #include <vector>
 
-#include "samegrad/ddp/flat_parameters.h"
+#include "samegrad/base/check.h"
+#include "samegrad/ddp/flat_layout.h"
+#include "samegrad/ddp/parameter_set.h"
 #include "samegrad/plan/atom_tree.h"
 
 namespace samegrad {
 
-/// A flat gradient and the tensors over it that autograd writes into.
+/// A gradient of all parameters, flat by dtype, and the tensors over it that autograd writes into; +0 at first.
 struct GradientBuffer {
-  explicit GradientBuffer(const FlatLayout& layout)
-      : values(layout.type(), layout.flat_elements()), tensors(tensors_over(layout, values)) {}
+  explicit GradientBuffer(const ParameterSet& parameters);
 
-  AlignedBlock values;
-  std::vector<at::Tensor> tensors;
+  /// Requires parameters of one dtype, Element.
+  template <typename Element = float>
+  std::span<Element> values() {
+    SAMEGRAD_CHECK_OP(blocks.size(), ==, 1U);
+    return blocks.front().span<Element>();
+  }
+
+  std::vector<AlignedBlock> blocks;  ///< by group of the parameters
+  std::vector<at::Tensor> tensors;   ///< by parameter
 };
 
 /// Buffers that are kept from window to window.
 class GradientBufferPool {
  public:
-  explicit GradientBufferPool(const FlatLayout& layout) : layout_(&layout) {}
+  /// `parameters` must outlive the pool.
+  explicit GradientBufferPool(const ParameterSet& parameters) : parameters_(&parameters) {}
 
   /// A buffer of +0. Local.
   std::unique_ptr<GradientBuffer> take_zeroed();
@@ -35,7 +44,7 @@ class GradientBufferPool {
   std::int64_t buffers_made() const { return buffers_made_; }
 
  private:
-  const FlatLayout* layout_;
+  const ParameterSet* parameters_;
   std::vector<std::unique_ptr<GradientBuffer>> free_;
   std::int64_t buffers_made_ = 0;
 };

@@ -1,12 +1,11 @@
 #include "samegrad/ddp/window.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <exception>
-#include <sstream>
 #include <utility>
 
-#include "samegrad/base/check.h"
 #include "samegrad/base/error.h"
 #include "samegrad/ddp/atom_generator.h"
 #include "samegrad/objective/scale.h"
@@ -18,21 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// "" or why the weights of `range`'s atoms cannot be a window's.
-std::string weights_failure(const WindowRequest& request, AtomRange range, int rank) {
-  if (!request.atom_weights) return "";
-  std::ostringstream line;
-  line << "[train] rank " << rank << ", update " << request.update << ": ";
-  const std::vector<double>& weights = *request.atom_weights;
-  if (static_cast<std::int64_t>(weights.size()) != range.size()) {
-    line << weights.size() << " weights for " << range.size() << " atoms; give one weight for each atom of the rank";
-    return line.str();
-  }
-  const auto bad = std::ranges::find_if_not(weights, [](double w) { return std::isfinite(w) && w >= 0.0; });
-  if (bad == weights.end()) return "";
-  line << "the weight of atom " << range.begin + (bad - weights.begin()) << " is " << *bad
-       << "; weights must be finite and at least 0";
-  return line.str();
+std::string numbered(std::int64_t number, const char* noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
 /// T over all atoms' weights; a total that is not finite is refused on every rank, as all have the same weights.
@@ -43,139 +29,199 @@ double total_weight(const std::vector<double>& by_atom, std::int64_t update) {
                                 ": the total weight of the window is above the largest double; scale the weights down");
 }
 
-AgreementRecord record_of(const WindowRequest& request) {
-  AgreementRecord record;
-  record.update = request.update;
-  record.atoms_in_window = request.atoms_in_window;
-  record.supervised_units = request.supervised_units;
-  record.weighted = request.atom_weights ? 1 : 0;
-  record.has_data = request.supervised_units > 0 ? 1 : 0;
-  if (request.atom_weights) {
-    record.has_data = std::ranges::any_of(*request.atom_weights, [](double weight) { return weight > 0.0; }) ? 1 : 0;
-  }
-  record.stop_asked = request.stop_asked ? 1 : 0;
-  record.failed = request.failure.empty() ? 0 : static_cast<std::uint8_t>(request.failure_exit_code);
-  std::copy_n(request.digest.begin(), std::min(request.digest.size(), record.digest.size()), record.digest.begin());
-  std::copy_n(request.failure.begin(), std::min(request.failure.size(), record.message.size() - 1),
-              record.message.begin());
-  return record;
-}
-
 }  // namespace
 
-Window::Window(FlatParameters& parameters, GradientBufferPool& pool, Communicator& comm, WindowRequest request,
-               std::vector<NamedBuffer> buffers)
+Window::Window(const ParameterSet& parameters, GradientBufferPool& pool, Communicator& comm,
+               const WindowRequest& request, std::vector<NamedTensor> buffers, const WindowOptions& options)
     : parameters_(&parameters),
       pool_(&pool),
       comm_(&comm),
+      options_(options),
       update_(request.update),
-      timeout_(request.timeout),
-      ranges_(rank_ranges(request.atoms_in_window, comm.size())),
-      subtrees_(request.atoms_in_window, pool),
+      count_(request.count.value()),
+      atom_weights_(request.atom_weights),
       generator_seed_(request.generator_seed),
-      buffers_(std::move(buffers), request.atoms_in_window) {
+      decision_(agree(request)),
+      buffers_(std::move(buffers), decision_.ranges.back().end),
+      subtrees_(decision_.ranges.back().end, pool) {}
+
+WindowDecision Window::agree(const WindowRequest& request) {
   const Clock::time_point start = Clock::now();
-  if (std::string failure = weights_failure(request, atoms(), comm.rank());
-      request.failure.empty() && !failure.empty()) {
-    request.failure = std::move(failure);
-    request.failure_exit_code = static_cast<int>(ExitCode::kBadInput);
-  }
-  decision_ = decide_window(exchange_records(comm, record_of(request), request.timeout), request.empty_window);
-  atom_weights_ = std::move(request.atom_weights);
-  left_ = decision_.action != WindowAction::kTrain;
+  const AgreementRecord mine = record_of(request, parameters_->digest(), comm_->rank());
+  WindowDecision decision = decide_window(exchange_records(*comm_, mine, options_.timeout), request.empty_window);
+  if (decision.action == WindowAction::kRefuse) throw_refusal(decision);
   seconds_.wait += seconds_since(start);
+  return decision;
 }
 
 Window::~Window() {
   pool_->give_back(std::move(gradient_));
-  if (left_) return;
+  if (decision_.action != WindowAction::kTrain || stage_ == Stage::kReduced) return;
+  set_gradients(nullptr);
+  if (stage_ == Stage::kLeft) return;
   try {
-    agree_no_failure(*comm_, failure_.empty() ? "[train] this rank left the window before its exchange" : failure_,
+    agree_no_failure(*comm_, failure_.empty() ? line("this rank left the window before its exchange") : failure_,
                      static_cast<int>(ExitCode::kRunFailed), label("window"));
   } catch (const std::exception&) {  // the error that brought us here is the one to report
   }
 }
 
-bool Window::has_work(std::int64_t units) const {
-  return atom_weights_ ? (*atom_weights_)[local_loss_sums_.size()] > 0.0 : units > 0;
+std::string Window::line(const std::string& what) const {
+  return "[train] rank " + std::to_string(comm_->rank()) + ", update " + std::to_string(update_) + ": " + what;
 }
 
-void Window::backward(std::int64_t atom, std::int64_t units, const std::function<at::Tensor()>& loss_sum) {
-  SAMEGRAD_CHECK_OP(atom, ==, atoms().begin + static_cast<std::int64_t>(local_loss_sums_.size()));
-  SAMEGRAD_CHECK_OP(atom, <, atoms().end);
+void Window::set_gradients(const GradientBuffer* gradient) const {
+  const std::vector<NamedTensor>& parameters = parameters_->parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    parameters[i].tensor.mutable_grad() = gradient != nullptr ? gradient->tensors[i] : at::Tensor();
+  }
+}
+
+void Window::backward(const std::function<at::Tensor()>& loss_sum) { run_next_atom(true, loss_sum); }
+
+void Window::backward(Count units, const std::function<at::Tensor()>& loss_sum) {
+  if (!units.fits()) {
+    fail(line("an atom has " + units.text() + " units, allowed is 0 to 2^63 - 1; give the number that it has"),
+         ExitCode::kBadInput);
+  }
+  ++calls_with_units_;
+  units_given_ += static_cast<std::uint64_t>(units.value());
+  run_next_atom(units.value() > 0, loss_sum);
+}
+
+void Window::run_next_atom(bool has_units, const std::function<at::Tensor()>& loss_sum) {
+  if (decision_.action != WindowAction::kTrain) return;
+  if (stage_ != Stage::kOpen) throw_failure_line(line("backward() after reduce(); ask for the next window first"), 2);
+  if (atom() >= atoms().end || !failure_.empty()) {  // reduce() tells all ranks
+    ++backward_calls_;
+    return;
+  }
   const Clock::time_point start = Clock::now();
   std::unique_ptr<GradientBuffer> gradient;
   double sum = 0.0;
-  if (has_work(units) && failure_.empty()) {
-    gradient = pool_->take_zeroed();
-    const std::vector<at::Tensor>& tensors = parameters_->tensors();
-    for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].mutable_grad() = gradient->tensors[i];
-    try {
-      if (generator_seed_) key_default_generator(*generator_seed_, update_, atom);
-      const at::Tensor loss = loss_sum();
-      loss.backward();
-      sum = loss.item<double>();
-      for (std::size_t i = 0; i < tensors.size(); ++i) {
-        SAMEGRAD_CHECK_OP(tensors[i].grad().const_data_ptr(), ==, gradient->tensors[i].const_data_ptr());
-      }
-    } catch (const Error& error) {
-      failure_ = error.what();
-      failure_code_ = static_cast<int>(error.exit_code());
-    } catch (const std::exception& error) {
-      failure_ = std::string("[train] rank ") + std::to_string(comm_->rank()) + ", update " + std::to_string(update_) +
-                 ", atom " + std::to_string(atom) + ": " + error.what();
-      failure_code_ = static_cast<int>(ExitCode::kRunFailed);
+  keep_failure_of([&] {
+    if (atom_weights_ ? (*atom_weights_)[static_cast<std::size_t>(backward_calls_)] > 0.0 : has_units) {
+      gradient = pool_->take_zeroed();
+      sum = run(*gradient, loss_sum);
     }
-  }
-  buffers_.finish_atom(atom);
+  });
+  keep_failure_of([&] { buffers_.finish_atom(atom()); });
   local_loss_sums_.push_back(sum);
-  subtrees_.push(atom, std::move(gradient));
+  subtrees_.push(atom(), std::move(gradient));
+  ++backward_calls_;
   seconds_.compute += seconds_since(start);
+}
+
+void Window::keep_failure_of(const std::function<void()>& step) {
+  std::string failure;
+  ExitCode code = ExitCode::kRunFailed;
+  try {
+    step();
+  } catch (const Error& error) {
+    failure = error.what();
+    code = error.exit_code();
+  } catch (const std::exception& error) {
+    failure = "[train] rank " + std::to_string(comm_->rank()) + ", update " + std::to_string(update_) + ", atom " +
+              std::to_string(atom()) + ": " + error.what();
+  }
+  fail(failure, code);
+}
+
+void Window::fail(const std::string& failure, ExitCode code) {
+  if (!failure_.empty()) return;  // the first is the cause
+  failure_ = failure;
+  failure_code_ = static_cast<int>(code);
+}
+
+double Window::run(GradientBuffer& gradient, const std::function<at::Tensor()>& loss_sum) {
+  set_gradients(&gradient);
+  if (generator_seed_) key_default_generator(*generator_seed_, update_, atom());
+  const at::Tensor loss = loss_sum();
+  if (!loss.defined()) return 0.0;
+  loss.backward();
+  for (std::size_t i = 0; i < gradient.tensors.size(); ++i) {
+    const NamedTensor& parameter = parameters_->parameters()[i];
+    if (parameter.tensor.grad().is_same(gradient.tensors[i])) continue;
+    throw InputError("train", "update " + std::to_string(update_) + ", atom " + std::to_string(atom()) +
+                                  ": the .grad of parameter " + parameter.name +
+                                  " was replaced while the atom ran; a window adds into the one that it has set, so "
+                                  "take backward with create_graph, zero_grad() and whatever sets .grad out of the "
+                                  "callable (the window calls backward itself)");
+  }
+  return loss.item<double>();
+}
+
+std::string Window::missing_calls() const {
+  if (backward_calls_ != atoms().size()) {
+    return line("backward() was called " + numbered(backward_calls_, "time") + " for " +
+                numbered(atoms().size(), "atom") +
+                "; call it once for each of the atoms that the window was asked "
+                "for with");
+  }
+  const auto units = static_cast<std::int64_t>(units_given_);
+  if (calls_with_units_ == backward_calls_ && backward_calls_ > 0 && units != count_) {
+    return line("the atoms have " + numbered(units, "unit") + ", and the window was asked for with a count of " +
+                std::to_string(count_) + "; count the units of the same atoms in both places");
+  }
+  return "";
 }
 
 std::vector<double> Window::gather_by_atom(std::span<const double> mine, std::string_view name) {
   std::int64_t longest = 0;
-  for (const AtomRange& range : ranges_) longest = std::max(longest, range.size());
+  for (const AtomRange& range : decision_.ranges) longest = std::max(longest, range.size());
   std::vector<double> sent(static_cast<std::size_t>(longest), 0.0);
   std::ranges::copy(mine, sent.begin());
-  std::vector<double> all(sent.size() * ranges_.size());
+  std::vector<double> all(sent.size() * decision_.ranges.size());
   comm_->all_gather(std::as_bytes(std::span(sent)), std::as_writable_bytes(std::span(all)), label(name));
   std::vector<double> by_atom;
-  for (std::size_t r = 0; r < ranges_.size(); ++r) {
+  for (std::size_t r = 0; r < decision_.ranges.size(); ++r) {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(r * sent.size());
-    by_atom.insert(by_atom.end(), begin, begin + ranges_[r].size());
+    by_atom.insert(by_atom.end(), begin, begin + decision_.ranges[r].size());
   }
   return by_atom;
 }
 
-LossSum Window::reduce() {
-  SAMEGRAD_CHECK_OP(static_cast<std::int64_t>(local_loss_sums_.size()), ==, atoms().size());
-  SAMEGRAD_CHECK_OP(left_, ==, false);
-  left_ = true;
+bool Window::reduce() {
+  if (decision_.action != WindowAction::kTrain) return false;
+  if (stage_ != Stage::kOpen) throw_failure_line(line("reduce() a second time; ask for the next window first"), 2);
+  stage_ = Stage::kLeft;
   const Clock::time_point start = Clock::now();
+  fail(missing_calls(), ExitCode::kBadInput);
   agree_no_failure(*comm_, failure_, failure_code_, label("window"));
   seconds_.wait += seconds_since(start);
 
   const Clock::time_point exchange_start = Clock::now();
-  LossSum loss{tree_sum(gather_by_atom(local_loss_sums_, "loss sums")), decision_.global_units};
-  if (atom_weights_) loss.weight = total_weight(gather_by_atom(*atom_weights_, "weights"), update_);
-  with_element_type(parameters_->layout().type(), [&](auto zero) {
-    using Element = decltype(zero);
-    std::vector<SubtreeGradient<Element>> mine;
-    for (const SubtreeStack::Node& node : subtrees_.nodes()) {
-      mine.push_back({node.atoms, node.sum ? node.sum->values.template span<Element>().data() : nullptr});
-    }
-    // Nobody needs this rank's sums after they have been sent: the result takes the place of one of them.
-    gradient_ = subtrees_.take_buffer();
-    if (!gradient_) gradient_ = pool_->take_zeroed();
-    volume_ = reduce_canonically(*comm_, ranges_, mine, gradient_->values.template span<Element>(),
-                                 gradient_divisor(GradientReduction::kWindow, loss.divisor()), label("gradient"));
-  });
-  buffers_.reduce(*comm_, ranges_, label("buffers"));
-  const std::vector<at::Tensor>& tensors = parameters_->tensors();
-  for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].mutable_grad() = gradient_->tensors[i];
+  loss_ = {tree_sum(gather_by_atom(local_loss_sums_, "loss sums")), decision_.global_units};
+  if (atom_weights_) loss_.weight = total_weight(gather_by_atom(*atom_weights_, "weights"), update_);
+  exchange_gradient();
+  buffers_.reduce(*comm_, decision_.ranges, label("buffers"));
+  set_gradients(gradient_.get());
+  stage_ = Stage::kReduced;
   seconds_.exchange += seconds_since(exchange_start);
-  return loss;
+  return true;
+}
+
+void Window::exchange_gradient() {
+  std::vector<std::pair<AtomRange, GradientBuffer*>> mine;
+  for (const SubtreeStack::Node& node : subtrees_.nodes()) mine.emplace_back(node.atoms, node.sum.get());
+  // Nobody needs this rank's sums after they have been sent: the result takes the place of one of them.
+  gradient_ = subtrees_.take_buffer();
+  if (!gradient_) gradient_ = pool_->take_zeroed();
+  const double divisor = gradient_divisor(GradientReduction::kWindow, loss_.divisor());
+  for (std::size_t group = 0; group < gradient_->blocks.size(); ++group) {
+    with_element_type(gradient_->blocks[group].type(), [&](auto zero) {
+      using Element = decltype(zero);
+      std::vector<SubtreeGradient<Element>> subtrees;
+      for (const auto& [atoms, sum] : mine) {
+        subtrees.push_back({atoms, sum != nullptr ? sum->blocks[group].template span<Element>().data() : nullptr});
+      }
+      const ExchangeVolume volume =
+          reduce_canonically(*comm_, decision_.ranges, subtrees, gradient_->blocks[group].template span<Element>(),
+                             divisor, label("gradient"));
+      volume_.bytes_sent += volume.bytes_sent;
+      volume_.bytes_received += volume.bytes_received;
+    });
+  }
 }
 
 }  // namespace samegrad

@@ -4,41 +4,27 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "samegrad/base/error.h"
 #include "samegrad/comm/agreement.h"
 #include "samegrad/comm/canonical_reduction.h"
 #include "samegrad/comm/communicator.h"
-#include "samegrad/ddp/flat_parameters.h"
 #include "samegrad/ddp/gradient_slots.h"
+#include "samegrad/ddp/parameter_set.h"
 #include "samegrad/ddp/window_buffers.h"
+#include "samegrad/ddp/window_request.h"
 #include "samegrad/objective/loss_sum.h"
 #include "samegrad/plan/atom_tree.h"
 
 namespace samegrad {
-
-/// What this rank brings to the agreement.
-struct WindowRequest {
-  std::int64_t update = 0;            ///< the update that the window makes, from 1
-  std::int64_t atoms_in_window = 0;   ///< A, the same on all ranks
-  std::int64_t supervised_units = 0;  ///< of this rank's atoms
-  /// Given: N is the sum of these weights of this rank's atoms, in order, instead of the number of units.
-  std::optional<std::vector<double>> atom_weights = std::nullopt;
-  std::string_view digest;  ///< of plan and config, at most 64 characters, the same on all ranks
-  EmptyWindowPolicy empty_window = EmptyWindowPolicy::kError;
-  bool stop_asked = false;
-  std::string failure;        ///< "" or the line with which this rank failed before the window
-  int failure_exit_code = 1;  ///< of that failure
-  std::chrono::milliseconds timeout{1'800'000};
-  /// Given: ATen's default CPU generator is keyed before each atom, for modules that draw from it.
-  std::optional<std::uint64_t> generator_seed = std::nullopt;
-};
 
 /// Seconds that this rank spent in a window.
 struct WindowSeconds {
@@ -49,36 +35,45 @@ struct WindowSeconds {
 
 class Window {
  public:
-  /// Agrees with all ranks; nothing is computed before. `parameters`, `pool` and `comm` must outlive the window. A
-  /// weight that is negative or not finite, or a number of weights that is not that of the rank's atoms, is refused on
-  /// all ranks. Collective.
-  Window(FlatParameters& parameters, GradientBufferPool& pool, Communicator& comm, WindowRequest request,
-         std::vector<NamedBuffer> buffers = {});
+  /// Agrees with all ranks; nothing is computed before. Throws the same error on every rank where any rank failed or
+  /// brought numbers that cannot be a window's, where ranks differ in what must be the same, and (EmptyWindowError) for
+  /// N = 0 under EmptyWindowPolicy::kError. `parameters`, `pool` and `comm` must outlive the window. Collective.
+  Window(const ParameterSet& parameters, GradientBufferPool& pool, Communicator& comm, const WindowRequest& request,
+         std::vector<NamedTensor> buffers = {}, const WindowOptions& options = {});
   /// Where a window that should train was left before reduce(), enters the exchange flagged, so that the other ranks
   /// leave by an error too. Collective in that case.
   ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
-  /// What all ranks decided: only under kTrain may backward() and reduce() be called.
+  /// What all ranks decided: kTrain, kSkip or kStop.
   const WindowDecision& decision() const { return decision_; }
-  /// This rank's atoms. Local.
-  AtomRange atoms() const { return ranges_[static_cast<std::size_t>(comm_->rank())]; }
+  /// This rank's atoms among those of the window: ranks follow one another. Local.
+  AtomRange atoms() const { return decision_.ranges.at(static_cast<std::size_t>(comm_->rank())); }
+  /// The atom, in the window, that the next backward() computes, and inside its callable that one. Local.
+  std::int64_t atom() const { return atoms().begin + backward_calls_; }
 
-  /// Runs `loss_sum` (forward; returns the sum of the losses of atom `atom`) and its backward into a gradient of +0.
-  /// Every atom of atoms() once, in ascending order; with `units` = 0, or a weight of 0, nothing is run. An exception
-  /// of `loss_sum` is kept and reported by reduce() on every rank. Local.
-  void backward(std::int64_t atom, std::int64_t units, const std::function<at::Tensor()>& loss_sum);
+  /// The next of this rank's atoms: runs `loss_sum` (forward; returns the sum of the losses of the atom's units) and
+  /// its backward into a gradient of +0, unless the atom weighs 0. To be called once for each of the request's atoms.
+  /// An exception of `loss_sum` is kept and thrown by reduce(), on every rank. Where all ranks skip or stop, does
+  /// nothing. Local.
+  void backward(const std::function<at::Tensor()>& loss_sum);
+  /// The same for an atom of `units` supervised units; with 0, nothing is run. Where every atom of a rank is given its
+  /// units, reduce() refuses a sum that is not the request's count. Local.
+  void backward(Count units, const std::function<at::Tensor()>& loss_sum);
 
-  /// The exchange: afterwards every parameter's .grad holds the gradient of S/N, the same bits on every rank and for
-  /// every number of ranks, and the buffers what WindowBuffers::reduce says. Returns S and N. Throws the same error on
-  /// every rank where any rank failed. Collective.
-  LossSum reduce();
+  /// The exchange. True: every parameter's .grad holds the gradient of S/N, the same bits on every rank and for every
+  /// number of ranks, until the next window; the buffers hold what WindowBuffers::reduce says. False: all ranks skip or
+  /// stop (decision()), and nothing was touched. Throws the same error on every rank where any rank failed, leaving no
+  /// gradients. Collective.
+  bool reduce();
 
-  /// The flat gradient after reduce(). Requires the parameters' own type. Local.
+  /// S and N of all ranks, after reduce(). Local.
+  const LossSum& loss() const { return loss_; }
+  /// The flat gradient after reduce(). Requires parameters of one dtype, Element. Local.
   template <typename Element = float>
   std::span<Element> gradient() {
-    return gradient_->values.span<Element>();
+    return gradient_->values<Element>();
   }
   /// S_a of this rank's atoms, in order. Local.
   const std::vector<double>& local_loss_sums() const { return local_loss_sums_; }
@@ -86,27 +81,39 @@ class Window {
   const ExchangeVolume& volume() const { return volume_; }
 
  private:
-  CallLabel label(std::string_view name) const { return {name, update_, timeout_}; }
-  bool has_work(std::int64_t units) const;
+  CallLabel label(std::string_view name) const { return {name, update_, options_.timeout}; }
+  std::string line(const std::string& what) const;
+  WindowDecision agree(const WindowRequest& request);
+  void run_next_atom(bool has_units, const std::function<at::Tensor()>& loss_sum);
+  void keep_failure_of(const std::function<void()>& step);
+  void fail(const std::string& failure, ExitCode code);
+  double run(GradientBuffer& gradient, const std::function<at::Tensor()>& loss_sum);
+  std::string missing_calls() const;
   std::vector<double> gather_by_atom(std::span<const double> mine, std::string_view name);
+  void exchange_gradient();
+  void set_gradients(const GradientBuffer* gradient) const;
 
-  FlatParameters* parameters_;
+  const ParameterSet* parameters_;
   GradientBufferPool* pool_;
   Communicator* comm_;
+  WindowOptions options_;
   std::int64_t update_;
-  std::chrono::milliseconds timeout_;
-  WindowDecision decision_;
-  std::vector<AtomRange> ranges_;
-  SubtreeStack subtrees_;
-  std::unique_ptr<GradientBuffer> gradient_;
-  std::vector<double> local_loss_sums_;
+  std::int64_t count_;
   std::optional<std::vector<double>> atom_weights_;
   std::optional<std::uint64_t> generator_seed_;
+  WindowSeconds seconds_;
+  WindowDecision decision_;
   WindowBuffers buffers_;
+  SubtreeStack subtrees_;
+  std::int64_t backward_calls_ = 0;
+  std::int64_t calls_with_units_ = 0;
+  std::uint64_t units_given_ = 0;
+  std::vector<double> local_loss_sums_;
   std::string failure_;
   int failure_code_ = 0;
-  bool left_ = false;
-  WindowSeconds seconds_;
+  enum class Stage { kOpen, kLeft, kReduced } stage_ = Stage::kOpen;
+  std::unique_ptr<GradientBuffer> gradient_;
+  LossSum loss_;
   ExchangeVolume volume_;
 };
 

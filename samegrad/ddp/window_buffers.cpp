@@ -62,9 +62,9 @@ at::Tensor total_change(Communicator& comm, const std::vector<at::Tensor>& of_no
 
 }  // namespace
 
-WindowBuffers::WindowBuffers(std::vector<NamedBuffer> buffers, std::int64_t atoms_in_window)
+WindowBuffers::WindowBuffers(std::vector<NamedTensor> buffers, std::int64_t atoms_in_window)
     : buffers_(std::move(buffers)), atoms_in_window_(atoms_in_window) {
-  for (const NamedBuffer& buffer : buffers_) start_.push_back(copy_of(buffer.tensor));
+  for (const NamedTensor& buffer : buffers_) start_.push_back(copy_of(buffer.tensor));
 }
 
 void WindowBuffers::finish_atom(std::int64_t atom) {

@@ -10,21 +10,17 @@
 #include <vector>
 
 #include "samegrad/comm/communicator.h"
+#include "samegrad/ddp/named_tensor.h"
 #include "samegrad/plan/atom_tree.h"
 
 namespace samegrad {
 
-/// A buffer that a module changes in place. On the CPU; name, shape, dtype and value are the same on every rank.
-struct NamedBuffer {
-  std::string name;
-  at::Tensor tensor;
-};
-
 /// Between two calls, and after an error, the buffers hold the values of the window's start.
 class WindowBuffers {
  public:
-  /// Keeps the values of now as the window's start. Local.
-  WindowBuffers(std::vector<NamedBuffer> buffers, std::int64_t atoms_in_window);
+  /// Keeps the values of now as the window's start. On the CPU; names, shapes, dtypes and values are the same on every
+  /// rank. Local.
+  WindowBuffers(std::vector<NamedTensor> buffers, std::int64_t atoms_in_window);
 
   /// Takes what atom `atom` made of the buffers and sets them back to the start. Every atom of this rank once, in
   /// ascending order; one that ran nothing takes part with the start's values. Local.
@@ -54,7 +50,7 @@ class WindowBuffers {
   at::Tensor combined(Communicator& comm, std::span<const AtomRange> ranges, const Group& group,
                       const CallLabel& label) const;
 
-  std::vector<NamedBuffer> buffers_;
+  std::vector<NamedTensor> buffers_;
   std::vector<at::Tensor> start_;
   std::int64_t atoms_in_window_;
   std::vector<Node> nodes_;

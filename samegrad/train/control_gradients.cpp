@@ -54,10 +54,10 @@ std::vector<ControlGradient> control_gradients(const RunConfig& config, const Sa
   }
 
   const std::unique_ptr<Model> model = make_model(config.model, parameters.tensors());
-  GradientBuffer gradient(parameters.layout());
+  GradientBuffer gradient(parameters.set());
   for (std::size_t atom = 0; atom < batches.atoms.size() && !sums.empty(); ++atom) {
     atom_gradient(*model, parameters, batches.atoms[atom], std::nullopt, gradient);
-    for (WeighedSum& control : sums) add(control, atom, gradient.values.span());
+    for (WeighedSum& control : sums) add(control, atom, gradient.values());
   }
 
   auto sum = sums.begin();

@@ -23,30 +23,27 @@ Trainer::Trainer(const RunConfig& config, const SampleSource& train, const Updat
       timeout_(std::chrono::seconds(config.run.timeout_s)),
       state_(std::move(state)),
       model_(make_model(config.model, state_.parameters.tensors())),
-      pool_(state_.parameters.layout()) {}
+      pool_(state_.parameters.set()) {}
 
 UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std::span<const float>)>& on_gradient) {
   const auto start = std::chrono::steady_clock::now();
   UpdateResult result;
   result.update = state_.update + 1;
+  const AtomRange range =
+      rank_ranges(config_->plan.atoms_per_window(), comm_->size())[static_cast<std::size_t>(comm_->rank())];
   WindowRequest request{
-      .update = result.update,
-      .atoms_in_window = config_->plan.atoms_per_window(),
-      .supervised_units = 0,
-      .digest = digest_,
+      .atoms = range.size(),
       .empty_window = config_->objective.empty_window == "skip" ? EmptyWindowPolicy::kSkip : EmptyWindowPolicy::kError,
-      .stop_asked = stop_asked,
-      .failure = {},
-      .timeout = timeout_};
+      .update = result.update,
+      .digest = digest_,
+      .stop_asked = stop_asked};
   WindowBatches batches;
   PlanWindow plan_window;
   try {
     plan_window = plan_->window(result.update);
     result.epoch = plan_window.epoch;
-    const AtomRange range =
-        rank_ranges(request.atoms_in_window, comm_->size())[static_cast<std::size_t>(comm_->rank())];
     batches = window_batches(plan_window, range, *train_);
-    request.supervised_units = batches.supervised_units;
+    request.count = batches.supervised_units;
   } catch (const Error& error) {
     request.failure = error.what();
     request.failure_exit_code = static_cast<int>(error.exit_code());
@@ -55,25 +52,24 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
                       ": " + error.what();
   }
   fault_point("agreement", comm_->rank(), result.update);
-  Window window(state_.parameters, pool_, *comm_, request);
+  Window window(state_.parameters.set(), pool_, *comm_, request, {}, {.timeout = timeout_});
   result.action = window.decision().action;
   if (result.action == WindowAction::kSkip) {
     ++state_.skipped_windows;
     pass(result, plan_window);
   }
-  if (result.action == WindowAction::kRefuse)
-    throw_failure_line(window.decision().message, window.decision().exit_code);
   if (result.action != WindowAction::kTrain) return result;
 
-  for (std::int64_t atom = window.atoms().begin; atom < window.atoms().end; ++atom) {
-    const PackedBatch& batch = batches.atoms[static_cast<std::size_t>(atom - window.atoms().begin)];
-    window.backward(atom, batch.supervised_tokens(), [&] {
+  for (const PackedBatch& batch : batches.atoms) {
+    window.backward(batch.supervised_tokens(), [&] {
       fault_point("backward", comm_->rank(), result.update);
-      return model_->loss_sum(batch, DropoutKey{static_cast<std::uint64_t>(config_->seed), result.update, atom});
+      return model_->loss_sum(batch,
+                              DropoutKey{static_cast<std::uint64_t>(config_->seed), result.update, window.atom()});
     });
   }
   fault_point("exchange", comm_->rank(), result.update);
-  result.loss = window.reduce();
+  window.reduce();
+  result.loss = window.loss();
   if (on_gradient) on_gradient(window.gradient());
   step(result, window);
   pass(result, plan_window);

@@ -29,14 +29,14 @@ void bind_gradients(const FlatParameters& parameters, GradientBuffer& buffer) {
 // The lesson's loop: local losses accumulate in .grad without any exchange, then one mean over ranks.
 std::vector<float> lesson_form(const Model& model, const WindowBatches& batches, double global_count,
                                const CallLabel& label, Communicator& comm, FlatParameters& parameters) {
-  GradientBuffer buffer(parameters.layout());
+  GradientBuffer buffer(parameters.set());
   bind_gradients(parameters, buffer);
   const double factor = loss_sum_factor(GradientReduction::kMean, comm.size(), global_count);
   for (const PackedBatch& batch : batches.atoms) {
     if (batch.supervised_tokens() > 0) (model.loss_sum(batch, std::nullopt) * factor).backward();
   }
-  mean_over_ranks(comm, buffer.values.span(), label);
-  return {buffer.values.span().begin(), buffer.values.span().end()};
+  mean_over_ranks(comm, buffer.values(), label);
+  return {buffer.values().begin(), buffer.values().end()};
 }
 
 }  // namespace
@@ -62,32 +62,29 @@ EmptyWindowCheck check_empty_window(const RunConfig& config, const std::string& 
                                     TrainState& state) {
   const std::chrono::milliseconds timeout = std::chrono::seconds(config.run.timeout_s);
   const std::string before = elements_hash(state.parameters.layout(), state.parameters.values());
-  GradientBufferPool pool(state.parameters.layout());
-  WindowDecision decision;
-  {
-    const Window window(state.parameters, pool, comm,
-                        {.update = 1,
-                         .atoms_in_window = config.plan.atoms_per_window(),
-                         .supervised_units = 0,
-                         .digest = digest,
-                         .empty_window = EmptyWindowPolicy::kError,
-                         .failure = {},
-                         .timeout = timeout});
-    decision = window.decision();
+  GradientBufferPool pool(state.parameters.set());
+  const AtomRange range =
+      rank_ranges(config.plan.atoms_per_window(), comm.size())[static_cast<std::size_t>(comm.rank())];
+  std::string refusal;
+  try {
+    const Window window(state.parameters.set(), pool, comm, {.atoms = range.size(), .update = 1, .digest = digest}, {},
+                        {.timeout = timeout});
+  } catch (const EmptyWindowError& error) {
+    refusal = error.what();
   }
   struct Answer {
     std::array<char, 400> line{};
     bool refused = false;
     bool untouched = false;
   };
-  Answer mine{.refused = decision.action == WindowAction::kRefuse && decision.refused_for_zero_units,
+  Answer mine{.refused = !refusal.empty(),
               .untouched = before == elements_hash(state.parameters.layout(), state.parameters.values())};
-  std::copy_n(decision.message.begin(), std::min(decision.message.size(), mine.line.size() - 1), mine.line.begin());
+  std::copy_n(refusal.begin(), std::min(refusal.size(), mine.line.size() - 1), mine.line.begin());
   std::vector<Answer> all(static_cast<std::size_t>(comm.size()));
   comm.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
                   {"refusal check", 1, timeout});
   return {std::ranges::count_if(all, [&](const Answer& a) { return a.refused && a.line == all.front().line; }),
-          std::ranges::all_of(all, [](const Answer& a) { return a.untouched; }), decision.message};
+          std::ranges::all_of(all, [](const Answer& a) { return a.untouched; }), refusal};
 }
 
 }  // namespace samegrad

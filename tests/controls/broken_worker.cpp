@@ -1,7 +1,10 @@
 // samegrad-worker with a well-known mistake built in: SAMEGRAD_BROKEN names it. The linker puts these functions in the
 // place of the product's (--wrap), so the product itself has no switch for them.
+#include <chrono>
 #include <optional>
+#include <vector>
 
+#include "samegrad/comm/agreement.h"
 #include "samegrad/model/model.h"
 #include "samegrad/objective/scale.h"
 #include "samegrad/train/window_batches.h"
@@ -9,7 +12,9 @@
 
 namespace {
 
+using samegrad::AgreementRecord;
 using samegrad::AtomRange;
+using samegrad::Communicator;
 using samegrad::DropoutKey;
 using samegrad::GradientReduction;
 using samegrad::Model;
@@ -22,6 +27,7 @@ constexpr double kRanks = 2.0;
 constexpr double kAccumulation = 2.0;
 
 double units_of_this_rank = 0.0;
+std::int64_t samples_of_this_rank = 0;
 
 }  // namespace
 
@@ -66,10 +72,24 @@ WindowBatches wrap_window_batches(const PlanWindow& window, AtomRange range, con
 WindowBatches wrap_window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source) {
   WindowBatches batches = real_window_batches(window, range, source);
   units_of_this_rank = static_cast<double>(batches.supervised_units);
-  if (broken("count-before-shift")) {
-    for (const PackedBatch& atom : batches.atoms) batches.supervised_units += atom.samples();
-  }
+  samples_of_this_rank = 0;
+  for (const PackedBatch& atom : batches.atoms) samples_of_this_rank += atom.samples();
   return batches;
+}
+
+std::vector<AgreementRecord>
+real_exchange_records(Communicator& comm, const AgreementRecord& mine, std::chrono::milliseconds timeout) asm(
+    "__real__ZN8samegrad16exchange_recordsERNS_12CommunicatorERKNS_"
+    "15AgreementRecordENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE");
+std::vector<AgreementRecord>
+wrap_exchange_records(Communicator& comm, const AgreementRecord& mine, std::chrono::milliseconds timeout) asm(
+    "__wrap__ZN8samegrad16exchange_recordsERNS_12CommunicatorERKNS_"
+    "15AgreementRecordENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE");
+std::vector<AgreementRecord> wrap_exchange_records(Communicator& comm, const AgreementRecord& mine,
+                                                   std::chrono::milliseconds timeout) {
+  AgreementRecord record = mine;
+  if (broken("count-before-shift")) record.supervised_units += samples_of_this_rank;
+  return real_exchange_records(comm, record, timeout);
 }
 
 void real_divide(float* gradient, std::int64_t count, double by) asm("__real__ZN8samegrad15divide_gradientEPfld");

@@ -125,23 +125,22 @@ Gradient gradient_of_rank_0(int world_size, bool divided_by_world_size) {
       const at::Tensor steps = at::arange((atom + 1) * 40, at::kFloat).reshape({atom + 1, 40});
       return at::matmul(at::cos(steps * 0.37), parameters.tensors()[0].t()).pow(2).sum();
     };
-    GradientBufferPool pool(parameters.layout());
+    GradientBufferPool pool(parameters.set());
     if (divided_by_world_size) {
       const auto buffer = pool.take_zeroed();
       parameters.tensors()[0].mutable_grad() = buffer->tensors[0];
       const double factor =
           loss_sum_factor(GradientReduction::kMean, comm.size(), static_cast<double>(kAtoms * (kAtoms + 1) / 2));
       for (std::int64_t atom = range.begin; atom < range.end; ++atom) (loss_sum(atom) * factor).backward();
-      mean_over_ranks(comm, buffer->values.span(), {"mean", 1});
-      if (comm.rank() == 0) result.assign(buffer->values.span().begin(), buffer->values.span().end());
+      mean_over_ranks(comm, buffer->values(), {"mean", 1});
+      if (comm.rank() == 0) result.assign(buffer->values().begin(), buffer->values().end());
       return;
     }
     std::int64_t units = 0;
     for (std::int64_t atom = range.begin; atom < range.end; ++atom) units += atom + 1;
-    Window window(parameters, pool, comm,
-                  {.update = 1, .atoms_in_window = kAtoms, .supervised_units = units, .digest = "d", .failure = {}});
+    Window window(parameters.set(), pool, comm, {.count = units, .atoms = range.size()});
     for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
-      window.backward(atom, atom + 1, [&] { return loss_sum(atom); });
+      window.backward(atom + 1, [&] { return loss_sum(atom); });
     }
     window.reduce();
     if (comm.rank() == 0) result.assign(window.gradient().begin(), window.gradient().end());

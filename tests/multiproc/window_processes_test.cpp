@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "samegrad/ddp/flat_parameters.h"
 #include "samegrad/ddp/window.h"
 #include "tests/multiproc/forked_ranks.h"
 
@@ -28,7 +29,7 @@ std::string train(Communicator& comm, Generator generator) {
   for (std::size_t i = 0; i < parameters.values().size(); ++i) {
     parameters.values()[i] = std::sin(static_cast<float>(i) * 0.7F);
   }
-  GradientBufferPool pool(parameters.layout());
+  GradientBufferPool pool(parameters.set());
   const at::Tensor mean = at::zeros({kFeatures});
   const at::Tensor variance = at::ones({kFeatures});
   const AtomRange range = rank_ranges(kAtoms, comm.size())[static_cast<std::size_t>(comm.rank())];
@@ -38,23 +39,19 @@ std::string train(Communicator& comm, Generator generator) {
   }
   std::string result;
   for (std::int64_t update = 1; update <= 2; ++update) {
-    WindowRequest request{.update = update,
-                          .atoms_in_window = kAtoms,
-                          .supervised_units = range.size(),
-                          .atom_weights = weights,
-                          .digest = "d",
-                          .failure = {}};
+    WindowRequest request{.count = range.size(), .atoms = range.size(), .atom_weights = weights, .update = update};
     if (generator == Generator::kKeyed) request.generator_seed = 9;
-    Window window(parameters, pool, comm, request, {{"running_mean", mean}, {"running_var", variance}});
+    Window window(parameters.set(), pool, comm, request, {{"running_mean", mean}, {"running_var", variance}});
     for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
-      window.backward(atom, 1, [&] {
+      window.backward(1, [&] {
         const at::Tensor steps = at::arange(5 * kFeatures, at::kFloat).reshape({5, kFeatures});
         const at::Tensor rows = at::cos(steps * (0.01 + 0.003 * static_cast<double>(atom)));
         const at::Tensor hidden = at::dropout(at::matmul(rows, parameters.tensors()[0]), 0.5, /*train=*/true);
         return at::batch_norm(hidden, {}, {}, mean, variance, true, 0.1, 1e-5, false).pow(2).mul(rows).sum();
       });
     }
-    const double total = window.reduce().divisor();
+    window.reduce();
+    const double total = window.loss().divisor();
     result += bytes_of(parameters.tensors()[0].grad());
     result.append(reinterpret_cast<const char*>(&total), sizeof total);
   }

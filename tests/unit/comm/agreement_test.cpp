@@ -23,7 +23,7 @@ AgreementRecord record(std::int64_t units) {
   AgreementRecord made;
   made.update = 7;
   made.digest.fill('a');
-  made.atoms_in_window = 4;
+  made.atoms = 4;
   made.supervised_units = units;
   made.has_data = units > 0 ? 1 : 0;
   return made;
@@ -102,12 +102,26 @@ TEST(DecideWindow, RefusesRanksThatDifferNamingBothValues) {
   digest[1].digest.fill('b');
   EXPECT_THAT(decide(digest).message,
               HasSubstr("rank 0 has " + std::string(64, 'a') + ", rank 1 has " + std::string(64, 'b')));
-  std::vector<AgreementRecord> atoms{record(5), record(5)};
-  atoms[1].atoms_in_window = 6;
-  EXPECT_THAT(decide(atoms).message, HasSubstr("the atoms of a window: rank 0 has 4, rank 1 has 6"));
-  for (const auto& records : {update, digest, atoms}) {
+  std::vector<AgreementRecord> parameters{record(5), record(5)};
+  parameters[1].parameters.fill('c');
+  EXPECT_THAT(decide(parameters).message, HasSubstr("rank 1 has " + std::string(32, 'c')));
+  for (const auto& records : {update, digest, parameters}) {
     EXPECT_EQ(decide(records, EmptyWindowPolicy::kSkip).action, WindowAction::kRefuse);
   }
+}
+
+TEST(DecideWindow, GivesRanksConsecutiveAtomsHoweverManyEachBrought) {
+  std::vector<AgreementRecord> records{record(5), record(0), record(3)};
+  records[0].atoms = 3;
+  records[1].atoms = 0;
+  records[2].atoms = 1;
+  EXPECT_EQ(decide(records).ranges, (std::vector<AtomRange>{{0, 3}, {3, 3}, {3, 4}}));
+}
+
+TEST(DecideWindow, RefusesUnitsInNoAtoms) {
+  std::vector<AgreementRecord> records{record(5), record(0)};
+  for (AgreementRecord& each : records) each.atoms = 0;
+  EXPECT_THAT(decide(records).message, HasSubstr("5 supervised units in 0 atoms of all ranks"));
 }
 
 TEST(DecideWindow, DifferingRanksOutrankAWishToStop) {
@@ -123,6 +137,9 @@ TEST(DecideWindow, RefusesCountsThatAreNegativeOrOverflow) {
   EXPECT_EQ(decide({record(10), record(-1)}).action, WindowAction::kRefuse);
   EXPECT_EQ(decide({record(kMost), record(0)}).global_units, kMost);
   EXPECT_FALSE(decide({record(-1), record(1)}).refused_for_zero_units);
+  std::vector<AgreementRecord> atoms{record(1), record(1)};
+  atoms[0].atoms = kMost;
+  EXPECT_THAT(decide(atoms).message, HasSubstr("the number of atoms is negative or above 2^63 - 1"));
 }
 
 TEST(ExchangeRecords, GivesEveryRankTheRecordsAndSoTheDecisionOfAll) {

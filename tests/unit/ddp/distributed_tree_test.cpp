@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "samegrad/comm/canonical_reduction.h"
+#include "samegrad/ddp/flat_parameters.h"
 #include "samegrad/ddp/gradient_slots.h"
 #include "samegrad/plan/atom_tree.h"
 #include "tests/unit/comm/rank_threads.h"
@@ -70,8 +71,8 @@ Case<Element> random_case(std::mt19937& random) {
 template <typename Element>
 std::vector<Element> on_rank(Communicator& comm, const Case<Element>& drawn) {
   const auto atoms = static_cast<std::int64_t>(drawn.atoms.size());
-  const FlatLayout layout({{"g", {static_cast<std::int64_t>(drawn.atoms[0].size())}}}, kElementTypeOf<Element>);
-  GradientBufferPool pool(layout);
+  const FlatParameters parameters({{"g", {static_cast<std::int64_t>(drawn.atoms[0].size())}}}, kElementTypeOf<Element>);
+  GradientBufferPool pool(parameters.set());
   SubtreeStack stack(atoms, pool);
   const std::vector<AtomRange> ranges = rank_ranges(atoms, comm.size());
   const AtomRange mine = ranges[static_cast<std::size_t>(comm.rank())];
@@ -80,13 +81,13 @@ std::vector<Element> on_rank(Communicator& comm, const Case<Element>& drawn) {
     std::unique_ptr<GradientBuffer> buffer;
     if (!drawn.absent[a]) {
       buffer = pool.take_zeroed();
-      std::ranges::copy(drawn.atoms[a], buffer->values.template span<Element>().begin());
+      std::ranges::copy(drawn.atoms[a], buffer->values<Element>().begin());
     }
     stack.push(atom, std::move(buffer));
   }
   std::vector<SubtreeGradient<Element>> subtrees;
   for (const SubtreeStack::Node& node : stack.nodes()) {
-    subtrees.push_back({node.atoms, node.sum ? node.sum->values.template span<Element>().data() : nullptr});
+    subtrees.push_back({node.atoms, node.sum ? node.sum->template values<Element>().data() : nullptr});
   }
   std::vector<Element> result(drawn.atoms[0].size(), Element{7});
   reduce_canonically(comm, ranges, subtrees, std::span(result), drawn.divisor, {"gradient", 1});

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "samegrad/ddp/flat_parameters.h"
 #include "samegrad/ddp/window.h"
 #include "tests/unit/comm/rank_threads.h"
 
@@ -71,14 +72,13 @@ std::vector<std::vector<Element>> run_windows(int world_size, std::int64_t atoms
   std::vector<std::vector<Element>> gradients(static_cast<std::size_t>(world_size));
   const auto errors = testing::run_ranks(world_size, [&](Communicator& comm) {
     FlatParameters parameters({{"first", {kFirst}}, {"second", {kElements - kFirst}}}, kElementTypeOf<Element>);
-    GradientBufferPool pool(parameters.layout());
+    GradientBufferPool pool(parameters.set());
     const AtomRange range = rank_ranges(atoms, comm.size())[static_cast<std::size_t>(comm.rank())];
     std::int64_t units = 0;
     for (std::int64_t atom = range.begin; atom < range.end; ++atom) units += units_of(atom);
-    Window window(parameters, pool, comm,
-                  {.update = 1, .atoms_in_window = atoms, .supervised_units = units, .digest = "d", .failure = {}});
+    Window window(parameters.set(), pool, comm, {.count = units, .atoms = range.size()});
     for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
-      window.backward(atom, units_of(atom), [&] { return loss_sum<Element>(parameters, atom); });
+      window.backward(units_of(atom), [&] { return loss_sum<Element>(parameters, atom); });
     }
     window.reduce();
     std::vector<Element>& mine = gradients[static_cast<std::size_t>(comm.rank())];

@@ -14,6 +14,7 @@
 
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
+#include "samegrad/ddp/flat_parameters.h"
 #include "samegrad/ddp/window.h"
 #include "tests/unit/comm/rank_threads.h"
 #include "tests/unit/plan/literal_tree.h"
@@ -29,13 +30,13 @@ constexpr std::array<int, 7> kWorldSizes{1, 2, 3, 4, 5, 7, 8};
 struct Module {
   Module()
       : parameters({{"weight", {kFeatures, kFeatures}}, {"scale", {kFeatures}}, {"shift", {kFeatures}}}),
-        pool(parameters.layout()) {
+        pool(parameters.set()) {
     for (std::size_t i = 0; i < parameters.values().size(); ++i) {
       parameters.values()[i] = std::sin(static_cast<float>(i) * 0.7F) * 0.3F;
     }
   }
 
-  std::vector<NamedBuffer> buffers() const {
+  std::vector<NamedTensor> buffers() const {
     return {{"running_mean", mean}, {"running_var", variance}, {"num_batches_tracked", batches},
             {"largest", largest},   {"constant", constant},    {"half", half}};
   }
@@ -72,7 +73,7 @@ std::string hash_of(const at::Tensor& tensor) {
 /// Of every buffer.
 std::vector<std::string> hashes_of(const Module& module) {
   std::vector<std::string> hashes;
-  for (const NamedBuffer& buffer : module.buffers()) hashes.push_back(hash_of(buffer.tensor));
+  for (const NamedTensor& buffer : module.buffers()) hashes.push_back(hash_of(buffer.tensor));
   return hashes;
 }
 
@@ -86,11 +87,10 @@ std::string run_window(Communicator& comm, Module& module, std::int64_t atoms, c
   std::int64_t units = 0;
   for (std::int64_t atom = range.begin; atom < range.end; ++atom) units += Module::units(atom);
   try {
-    Window window(module.parameters, module.pool, comm,
-                  {.update = 4, .atoms_in_window = atoms, .supervised_units = units, .digest = "d", .failure = {}},
+    Window window(module.parameters.set(), module.pool, comm, {.count = units, .atoms = range.size(), .update = 4},
                   module.buffers());
     for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
-      window.backward(atom, Module::units(atom), [&] { return forward(module, comm, atom); });
+      window.backward(Module::units(atom), [&] { return forward(module, comm, atom); });
     }
     window.reduce();
   } catch (const Error& error) {

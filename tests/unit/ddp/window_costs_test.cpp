@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "samegrad/ddp/flat_parameters.h"
 #include "samegrad/ddp/window.h"
 #include "tests/unit/comm/counting_communicator.h"
 #include "tests/unit/comm/rank_threads.h"
@@ -29,13 +30,11 @@ std::vector<RankCosts> run_window(std::int64_t atoms, int world_size, std::int64
   const auto errors = testing::run_ranks(world_size, [&](Communicator& inner) {
     testing::CountingCommunicator comm(inner);
     FlatParameters parameters({{"weight", {elements}}});
-    GradientBufferPool pool(parameters.layout());
+    GradientBufferPool pool(parameters.set());
     const AtomRange range = rank_ranges(atoms, comm.size())[static_cast<std::size_t>(comm.rank())];
-    Window window(
-        parameters, pool, comm,
-        {.update = 1, .atoms_in_window = atoms, .supervised_units = range.size(), .digest = "d", .failure = {}});
+    Window window(parameters.set(), pool, comm, {.count = range.size(), .atoms = range.size()});
     for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
-      window.backward(atom, 1, [&] { return (parameters.tensors()[0] * static_cast<double>(atom + 1)).sum(); });
+      window.backward(1, [&] { return (parameters.tensors()[0] * static_cast<double>(atom + 1)).sum(); });
     }
     window.reduce();
     const float mean = static_cast<float>(static_cast<double>(atoms + 1) / 2.0);  // exact: small integers and halves

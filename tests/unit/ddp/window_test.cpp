@@ -10,6 +10,7 @@
 #include <string>
 
 #include "samegrad/base/error.h"
+#include "samegrad/ddp/flat_parameters.h"
 #include "samegrad/ddp/mean_reduction.h"
 #include "samegrad/objective/scale.h"
 #include "tests/unit/comm/counting_communicator.h"
@@ -23,7 +24,7 @@ constexpr std::int64_t kOutputs = 5;
 
 // A linear map and a bias; atom a's inputs and number of units depend on a alone. Atom 2 has no units.
 struct Toy {
-  Toy() : parameters({{"weight", {kOutputs, kFeatures}}, {"bias", {kOutputs}}}), pool(parameters.layout()) {
+  Toy() : parameters({{"weight", {kOutputs, kFeatures}}, {"bias", {kOutputs}}}), pool(parameters.set()) {
     for (std::size_t i = 0; i < parameters.values().size(); ++i) {
       parameters.values()[i] = std::sin(static_cast<float>(i) * 0.7F) * 0.3F;
     }
@@ -59,14 +60,14 @@ Outcome run_window(Communicator& inner, std::int64_t atoms) {
   const AtomRange range = rank_ranges(atoms, comm.size())[static_cast<std::size_t>(comm.rank())];
   std::int64_t units = 0;
   for (std::int64_t atom = range.begin; atom < range.end; ++atom) units += Toy::units(atom);
-  Window window(toy.parameters, toy.pool, comm,
-                {.update = 1, .atoms_in_window = atoms, .supervised_units = units, .digest = "d", .failure = {}});
+  Window window(toy.parameters.set(), toy.pool, comm, {.count = units, .atoms = range.size()});
   EXPECT_EQ(window.decision().action, WindowAction::kTrain);
   for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
-    window.backward(atom, Toy::units(atom), [&] { return toy.loss_sum(atom); });
+    window.backward(Toy::units(atom), [&] { return toy.loss_sum(atom); });
   }
   Outcome outcome;
-  outcome.loss = window.reduce();
+  EXPECT_TRUE(window.reduce());
+  outcome.loss = window.loss();
   outcome.gradient.assign(window.gradient().begin(), window.gradient().end());
   outcome.calls = comm.calls();
   outcome.buffers_made = toy.pool.buffers_made();
@@ -138,7 +139,7 @@ TEST(Window, LessonsMeanFormEqualsItWithinTheTolerance) {
     on_rank_threads(world_size, [&](Communicator& comm) {
       Toy toy;
       const AtomRange range = rank_ranges(kAtoms, comm.size())[static_cast<std::size_t>(comm.rank())];
-      GradientBuffer buffer(toy.parameters.layout());
+      GradientBuffer buffer(toy.parameters.set());
       for (std::size_t i = 0; i < buffer.tensors.size(); ++i) {
         toy.parameters.tensors()[i].mutable_grad() = buffer.tensors[i];
       }
@@ -147,9 +148,9 @@ TEST(Window, LessonsMeanFormEqualsItWithinTheTolerance) {
       for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
         if (Toy::units(atom) > 0) (toy.loss_sum(atom) * factor).backward();
       }
-      mean_over_ranks(comm, buffer.values.span(), {"mean", 1});
+      mean_over_ranks(comm, buffer.values(), {"mean", 1});
       for (std::size_t i = 0; i < exact.gradient.size(); ++i) {
-        ASSERT_NEAR(buffer.values.span()[i], exact.gradient[i], 1e-6 + 1e-4 * std::abs(exact.gradient[i]));
+        ASSERT_NEAR(buffer.values()[i], exact.gradient[i], 1e-6 + 1e-4 * std::abs(exact.gradient[i]));
       }
     });
   }
@@ -159,10 +160,11 @@ TEST(Window, WithoutUnitsOnAnyRankIsRefusedByAllInOneLine) {
   std::vector<std::string> lines(3);
   on_rank_threads(3, [&](Communicator& comm) {
     Toy toy;
-    const Window window(toy.parameters, toy.pool, comm,
-                        {.update = 7, .atoms_in_window = 3, .digest = "d", .failure = {}});
-    EXPECT_EQ(window.decision().action, WindowAction::kRefuse);
-    lines[static_cast<std::size_t>(comm.rank())] = window.decision().message;
+    try {
+      const Window window(toy.parameters.set(), toy.pool, comm, {.atoms = 1, .update = 7});
+    } catch (const EmptyWindowError& error) {
+      lines[static_cast<std::size_t>(comm.rank())] = error.what();
+    }
   });
   EXPECT_NE(lines[0].find("update 7"), std::string::npos) << lines[0];
   EXPECT_NE(lines[0].find("0 supervised tokens in all ranks"), std::string::npos) << lines[0];
@@ -174,9 +176,8 @@ TEST(Window, FailureOfOneRanksForwardReachesEveryRank) {
   std::vector<std::string> lines(2);
   on_rank_threads(2, [&](Communicator& comm) {
     Toy toy;
-    Window window(toy.parameters, toy.pool, comm,
-                  {.update = 3, .atoms_in_window = 2, .supervised_units = 3, .digest = "d", .failure = {}});
-    window.backward(comm.rank(), 3, [&]() -> at::Tensor {
+    Window window(toy.parameters.set(), toy.pool, comm, {.count = 3, .atoms = 1, .update = 3});
+    window.backward(3, [&]() -> at::Tensor {
       if (comm.rank() == 1) throw std::runtime_error("out of ideas");
       return toy.loss_sum(0);
     });
@@ -194,10 +195,9 @@ TEST(Window, LeftByOneRankEndsTheOthersWithItsStory) {
   std::string line;
   on_rank_threads(2, [&](Communicator& comm) {
     Toy toy;
-    Window window(toy.parameters, toy.pool, comm,
-                  {.update = 3, .atoms_in_window = 2, .supervised_units = 3, .digest = "d", .failure = {}});
+    Window window(toy.parameters.set(), toy.pool, comm, {.count = 3, .atoms = 1, .update = 3});
     if (comm.rank() == 1) return;  // an exception between two atoms would do the same
-    window.backward(0, 3, [&] { return toy.loss_sum(0); });
+    window.backward(3, [&] { return toy.loss_sum(0); });
     try {
       window.reduce();
     } catch (const RunError& error) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "samegrad/base/error.h"
+#include "samegrad/ddp/flat_parameters.h"
 #include "samegrad/ddp/window.h"
 #include "tests/unit/comm/rank_threads.h"
 #include "tests/unit/plan/literal_tree.h"
@@ -25,10 +26,11 @@ constexpr std::int64_t kFeatures = 9;
 double weight_of(std::int64_t atom) { return atom == 2 ? 0.0 : 0.1 + 0.07 * static_cast<double>(atom * atom); }
 
 struct Outcome {
-  WindowDecision decision;
+  WindowAction action = WindowAction::kRefuse;
   std::vector<float> gradient;
   LossSum loss;
   std::string error;
+  int exit_code = 0;
 };
 
 struct Trial {
@@ -39,38 +41,41 @@ struct Trial {
   bool expect_atom_2_runs = false;
 };
 
+WindowRequest request_of(const Trial& trial, AtomRange range, int rank) {
+  std::vector<double> weights;
+  for (std::int64_t atom = range.begin; atom < range.end; ++atom) weights.push_back(trial.weight(atom));
+  if (rank == trial.weights_missing_on_rank) weights.pop_back();
+  WindowRequest request{.count = range.size(),
+                        .atoms = range.size(),
+                        .empty_window = trial.empty_window,
+                        .atom_weights = weights,
+                        .update = 5};
+  if (rank == trial.counted_rank) request.atom_weights.reset();
+  return request;
+}
+
 Outcome run_rank(Communicator& comm, const Trial& trial) {
   FlatParameters parameters({{"weight", {kFeatures}}});
   for (std::size_t i = 0; i < kFeatures; ++i) parameters.values()[i] = std::sin(static_cast<float>(i));
-  GradientBufferPool pool(parameters.layout());
+  GradientBufferPool pool(parameters.set());
   const AtomRange range = rank_ranges(kAtoms, comm.size())[static_cast<std::size_t>(comm.rank())];
-  std::vector<double> weights;
-  for (std::int64_t atom = range.begin; atom < range.end; ++atom) weights.push_back(trial.weight(atom));
-  if (comm.rank() == trial.weights_missing_on_rank) weights.pop_back();
-  WindowRequest request{.update = 5,
-                        .atoms_in_window = kAtoms,
-                        .supervised_units = range.size(),
-                        .atom_weights = weights,
-                        .digest = "d",
-                        .empty_window = trial.empty_window,
-                        .failure = {}};
-  if (comm.rank() == trial.counted_rank) request.atom_weights.reset();
-  Window window(parameters, pool, comm, request);
   Outcome outcome;
-  outcome.decision = window.decision();
-  if (outcome.decision.action != WindowAction::kTrain) return outcome;
-  for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
-    window.backward(atom, 1, [&] {
-      EXPECT_TRUE(atom != 2 || trial.expect_atom_2_runs);
-      const at::Tensor rows = at::cos(at::arange(kFeatures, at::kFloat) * (0.1 + 0.3 * static_cast<double>(atom)));
-      return (rows * parameters.tensors()[0]).pow(2).sum() * trial.weight(atom);
-    });
-  }
   try {
-    outcome.loss = window.reduce();
+    Window window(parameters.set(), pool, comm, request_of(trial, range, comm.rank()));
+    outcome.action = window.decision().action;
+    for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
+      window.backward(1, [&] {
+        EXPECT_TRUE(atom != 2 || trial.expect_atom_2_runs);
+        const at::Tensor rows = at::cos(at::arange(kFeatures, at::kFloat) * (0.1 + 0.3 * static_cast<double>(atom)));
+        return (rows * parameters.tensors()[0]).pow(2).sum() * trial.weight(atom);
+      });
+    }
+    if (!window.reduce()) return outcome;
+    outcome.loss = window.loss();
     outcome.gradient.assign(window.gradient().begin(), window.gradient().end());
   } catch (const Error& error) {
     outcome.error = error.what();
+    outcome.exit_code = static_cast<int>(error.exit_code());
   }
   return outcome;
 }
@@ -129,11 +134,11 @@ TEST(WindowWeights, GiveTheGradientOfTheWeightedMean) {
 /// All ranks refuse with the same line and code.
 void expect_refused(const Trial& trial, const std::string& text, int exit_code) {
   const std::vector<Outcome> outcomes = run(3, trial);
-  EXPECT_NE(outcomes[0].decision.message.find(text), std::string::npos) << outcomes[0].decision.message;
+  EXPECT_NE(outcomes[0].error.find(text), std::string::npos) << outcomes[0].error;
   for (const Outcome& outcome : outcomes) {
-    EXPECT_EQ(outcome.decision.action, WindowAction::kRefuse);
-    EXPECT_EQ(outcome.decision.message, outcomes[0].decision.message);
-    EXPECT_EQ(outcome.decision.exit_code, exit_code);
+    EXPECT_EQ(outcome.action, WindowAction::kRefuse);
+    EXPECT_EQ(outcome.error, outcomes[0].error);
+    EXPECT_EQ(outcome.exit_code, exit_code);
   }
 }
 
@@ -143,7 +148,7 @@ TEST(WindowWeights, ThatAreNegativeOrNotFiniteAreRefusedByNameOnAllRanks) {
       {"-1e-300", -1e-300}, {"nan", Limits::quiet_NaN()}, {"inf", Limits::infinity()}};
   for (const auto& [text, weight] : bad) {
     expect_refused({.weight = [bad = weight](std::int64_t atom) { return atom == 6 ? bad : 1.0; }},
-                   "update 5: the weight of atom 6 is " + text + ";", 2);
+                   "rank 1, update 5: the weight of this rank's atom 2 (from 0) is " + text + ";", 2);
   }
 }
 
@@ -159,7 +164,7 @@ TEST(WindowWeights, OfZeroInAllRanksAreAnEmptyWindow) {
   Trial trial{.weight = [](std::int64_t) { return 0.0; }};
   expect_refused(trial, "weight 0 in all ranks", 1);
   trial.empty_window = EmptyWindowPolicy::kSkip;
-  for (const Outcome& outcome : run(3, trial)) EXPECT_EQ(outcome.decision.action, WindowAction::kSkip);
+  for (const Outcome& outcome : run(3, trial)) EXPECT_EQ(outcome.action, WindowAction::kSkip);
 }
 
 TEST(WindowWeights, WhoseTotalOverflowsAreRefusedOnAllRanks) {

@@ -1,0 +1,54 @@
+#include "samegrad/ddp/flat_layout.h"
+
+#include <ATen/ops/from_blob.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace samegrad {
+namespace {
+
+constexpr std::int64_t kAlignmentBytes = 64;
+// 64 bytes of the narrowest type.
+constexpr std::int64_t kAlignmentElements = kAlignmentBytes / static_cast<std::int64_t>(sizeof(float));
+
+std::int64_t rounded_up(std::int64_t elements) {
+  return (elements + kAlignmentElements - 1) / kAlignmentElements * kAlignmentElements;
+}
+
+}  // namespace
+
+FlatLayout::FlatLayout(const std::vector<NamedShape>& shapes, ElementType type) : type_(type) {
+  places_.reserve(shapes.size());
+  for (const NamedShape& shape : shapes) {
+    std::int64_t elements = 1;
+    for (const std::int64_t size : shape.shape) elements *= size;
+    places_.push_back({shape.name, shape.shape, flat_elements_, elements});
+    flat_elements_ += rounded_up(elements);
+    parameter_elements_ += elements;
+  }
+}
+
+AlignedBlock::AlignedBlock(ElementType type, std::int64_t elements) : type_(type), elements_(elements) {
+  const auto bytes = static_cast<std::size_t>(std::max(rounded_up(elements), kAlignmentElements) * element_bytes(type));
+  data_.reset(std::aligned_alloc(kAlignmentBytes, bytes), std::free);
+  if (!data_) throw std::bad_alloc();
+  std::memset(data_.get(), 0, bytes);
+}
+
+std::vector<at::Tensor> tensors_over(const FlatLayout& layout, AlignedBlock& block) {
+  const auto options =
+      at::TensorOptions().dtype(block.type() == ElementType::kFloat64 ? at::ScalarType::Double : at::ScalarType::Float);
+  std::vector<at::Tensor> tensors;
+  tensors.reserve(layout.places().size());
+  for (const ParameterPlace& place : layout.places()) {
+    std::byte* const data = block.bytes().data() + place.offset * element_bytes(block.type());
+    tensors.push_back(at::from_blob(
+        data, place.shape, [memory = block.data_](void*) {}, options));
+  }
+  return tensors;
+}
+
+}  // namespace samegrad
