@@ -9,7 +9,7 @@
 
 namespace samegrad {
 
-enum class CallOperation : std::uint32_t { kNone = 0, kAllToAll, kAllGather, kBroadcast, kBarrier };
+enum class CallOperation : std::uint32_t { kNone = 0, kAllToAll, kAllGather, kBroadcast, kBarrier, kAllReduce };
 
 /// What a rank called. Plain bytes: it travels through shared memory and sockets.
 struct CallRecord {

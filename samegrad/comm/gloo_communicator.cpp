@@ -118,7 +118,7 @@ void GlooCommunicator::all_to_all(std::span<const std::byte> send, std::span<std
   const std::size_t block = send.size() / ranks;
   const auto part = [block](auto all, int peer) { return all.subspan(static_cast<std::size_t>(peer) * block, block); };
   std::ranges::copy(part(send, rank_), part(recv, rank_).begin());
-  run(
+  move(
       record_call(CallOperation::kAllToAll, 0, send.size(), label), [&](int peer) { return part(send, peer); },
       [&](int peer) { return part(recv, peer); }, label);
 }
@@ -127,27 +127,27 @@ void GlooCommunicator::all_gather(std::span<const std::byte> send, std::span<std
   SAMEGRAD_CHECK_OP(recv.size(), ==, send.size() * static_cast<std::size_t>(size()));
   const auto place = [&](int peer) { return recv.subspan(static_cast<std::size_t>(peer) * send.size(), send.size()); };
   std::ranges::copy(send, place(rank_).begin());
-  run(
+  move(
       record_call(CallOperation::kAllGather, 0, send.size(), label), [&](int) { return send; }, place, label);
 }
 
 void GlooCommunicator::broadcast(std::span<std::byte> data, int root, const CallLabel& label) {
   SAMEGRAD_CHECK_OP(root, >=, 0);
   SAMEGRAD_CHECK_OP(root, <, size());
-  run(
+  move(
       record_call(CallOperation::kBroadcast, root, data.size(), label),
       [&](int) { return rank_ == root ? std::span<const std::byte>(data) : std::span<const std::byte>(); },
       [&](int peer) { return peer == root ? data : std::span<std::byte>(); }, label);
 }
 
 void GlooCommunicator::barrier(const CallLabel& label) {
-  run(
+  move(
       record_call(CallOperation::kBarrier, 0, 0, label), [](int) { return std::span<const std::byte>(); },
       [](int) { return std::span<std::byte>(); }, label);
 }
 
-void GlooCommunicator::run(const CallRecord& call, const Outgoing& outgoing, const Incoming& incoming,
-                           const CallLabel& label) {
+void GlooCommunicator::run(const CallRecord& call, const CallLabel& label,
+                           const std::function<void(const Deadline&)>& move) {
   SAMEGRAD_CHECK_OP(ended_, ==, false);
   if (broken_) {
     std::rethrow_exception(broken_);
@@ -155,6 +155,17 @@ void GlooCommunicator::run(const CallRecord& call, const Outgoing& outgoing, con
   try {
     const Deadline deadline(label.timeout);
     meet(call, label, deadline);
+    move(deadline);
+  } catch (const std::exception& error) {
+    broken_ = std::current_exception();
+    end_as(kFailed, error.what());
+    throw;
+  }
+}
+
+void GlooCommunicator::move(const CallRecord& call, const Outgoing& outgoing, const Incoming& incoming,
+                            const CallLabel& label) {
+  run(call, label, [&](const Deadline& deadline) {
     // Blocks are never longer than the call's bytes.
     for (std::size_t offset = 0; offset < call.bytes; offset += most_message_bytes_) {
       const auto piece = [&](auto all) {
@@ -164,11 +175,36 @@ void GlooCommunicator::run(const CallRecord& call, const Outgoing& outgoing, con
       exchange([&](int peer) { return piece(outgoing(peer)); }, [&](int peer) { return piece(incoming(peer)); }, label,
                deadline);
     }
-  } catch (const std::exception& error) {
-    broken_ = std::current_exception();
-    end_as(kFailed, error.what());
-    throw;
-  }
+  });
+}
+
+void GlooCommunicator::all_reduce_sum(std::span<float> values, const CallLabel& label) {
+  sum_natively(std::as_writable_bytes(values), at::ScalarType::Float, label);
+}
+
+void GlooCommunicator::all_reduce_sum(std::span<double> values, const CallLabel& label) {
+  sum_natively(std::as_writable_bytes(values), at::ScalarType::Double, label);
+}
+
+void GlooCommunicator::sum_natively(std::span<std::byte> values, at::ScalarType dtype, const CallLabel& label) {
+  run(record_call(CallOperation::kAllReduce, 0, values.size(), label), label, [&](const Deadline& deadline) {
+    std::vector<at::Tensor> tensors{
+        at::from_blob(values.data(), {static_cast<std::int64_t>(values.size() / c10::elementSize(dtype))}, dtype)};
+    c10d::AllreduceOptions options;
+    options.timeout = left_of(deadline);
+    const C10dGuard guard;
+    try {
+      connections_->group->allreduce(tensors, options)->wait(options.timeout);
+    } catch (const std::exception& error) {
+      // Gloo names no rank; one whose process has ended is the likely one.
+      for (int peer = 0; peer < size(); ++peer) {
+        if (peer != rank_ && process_ended(peer)) throw_peer_failure(peer, label, deadline);
+      }
+      const std::string text = error.what();
+      throw RunError("comm", "Gloo's all-reduce of '" + std::string(label.name) +
+                                 "' failed and names no rank: " + text.substr(0, text.find('\n')));
+    }
+  });
 }
 
 void GlooCommunicator::meet(const CallRecord& call, const CallLabel& label, const Deadline& deadline) {

@@ -6,6 +6,8 @@
 // rendezvous store, where the others look when a connection closes.
 #pragma once
 
+#include <c10/core/ScalarType.h>
+
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -18,6 +20,7 @@
 #include "samegrad/base/deadline.h"
 #include "samegrad/comm/call_record.h"
 #include "samegrad/comm/communicator.h"
+#include "samegrad/comm/native_all_reduce.h"
 #include "samegrad/comm/peer_messages.h"
 #include "samegrad/comm/process_watch.h"
 #include "samegrad/comm/rank_facts.h"
@@ -29,7 +32,7 @@ class C10dStore;
 /// Bytes of one message: Linux moves less than 2 GiB at once. A longer one goes in pieces.
 inline constexpr std::size_t kMostGlooMessageBytes = std::size_t{1} << 30;
 
-class GlooCommunicator final : public Communicator {
+class GlooCommunicator final : public Communicator, public NativeAllReduce {
  public:
   /// Connects `rank` with all others, whose facts are `ranks`, by rank. Throws RunError where that does not succeed
   /// within `timeout`. Collective.
@@ -50,6 +53,8 @@ class GlooCommunicator final : public Communicator {
   void broadcast(std::span<std::byte> data, int root, const CallLabel& label) override;
   void barrier(const CallLabel& label) override;
   void leave(std::string_view reason) override;
+  void all_reduce_sum(std::span<float> values, const CallLabel& label) override;
+  void all_reduce_sum(std::span<double> values, const CallLabel& label) override;
 
  private:
   struct Connections;  // PyTorch's side
@@ -57,8 +62,10 @@ class GlooCommunicator final : public Communicator {
   using Outgoing = std::function<std::span<const std::byte>(int peer)>;
   using Incoming = std::function<std::span<std::byte>(int peer)>;
 
-  void run(const CallRecord& call, const Outgoing& outgoing, const Incoming& incoming, const CallLabel& label);
+  void run(const CallRecord& call, const CallLabel& label, const std::function<void(const Deadline&)>& move);
+  void move(const CallRecord& call, const Outgoing& outgoing, const Incoming& incoming, const CallLabel& label);
   void meet(const CallRecord& call, const CallLabel& label, const Deadline& deadline);
+  void sum_natively(std::span<std::byte> values, at::ScalarType dtype, const CallLabel& label);
   void exchange(const Outgoing& outgoing, const Incoming& incoming, const CallLabel& label, const Deadline& deadline);
   [[noreturn]] void throw_peer_failure(int peer, const CallLabel& label, const Deadline& deadline) const;
   std::string last_words(int peer) const;

@@ -40,6 +40,8 @@ std::string_view operation_name(CallOperation operation) {
       return "all_gather";
     case CallOperation::kBroadcast:
       return "broadcast";
+    case CallOperation::kAllReduce:
+      return "all_reduce";
     case CallOperation::kBarrier:
       return "barrier";
     case CallOperation::kNone:

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace samegrad {
@@ -14,6 +15,13 @@ namespace {
 using torch::autograd::variable_list;
 
 constexpr int kNoTask = -1;
+
+/// Whether the engine runs for autograd::grad(), which hands gradients to its caller and gives parameters none.
+bool captures_gradients() {
+  const auto* const nodes = torch::autograd::get_current_graph_task_exec_info();
+  return nodes != nullptr &&
+         std::ranges::any_of(*nodes, [](const auto& node) { return node.second.captures_ != nullptr; });
+}
 
 }  // namespace
 
@@ -45,7 +53,7 @@ struct AutogradWatch::State {
   }
 
   static void begin(const std::shared_ptr<State>& state, bool synchronize) {
-    if (state->paused) return;
+    if (state->paused || captures_gradients()) return;
     const int task = torch::autograd::get_current_graph_task_id();
     if (state->in_pass()) {
       state->synchronize = state->synchronize || synchronize;

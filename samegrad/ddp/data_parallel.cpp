@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/comm/agreement.h"
+#include "samegrad/comm/environment.h"
 #include "samegrad/ddp/bucket_exchange.h"
 #include "samegrad/ddp/model_agreement.h"
 
@@ -46,6 +48,15 @@ void check_tensor(const NamedTensor& named) {
   }
 }
 
+/// Exchanging while backward computes pays where both have a core and the exchange waits for a network: with two ranks
+/// on two cores it made Gloo slower.
+Overlap chosen_overlap(Overlap asked, const World& world) {
+  if (asked != Overlap::kAuto) return asked;
+  const int local_ranks = read_number(process_environment, kLocalWorldSizeVariable).value_or(world.size());
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return world.backend() == "gloo" && cores >= 2 * local_ranks ? Overlap::kOn : Overlap::kOff;
+}
+
 std::string failure_of(const std::function<void()>& check) {
   try {
     check();
@@ -64,6 +75,7 @@ NoSync::~NoSync() { owner_->reducer_->set_no_sync(--owner_->no_sync_scopes_ > 0)
 DataParallel::DataParallel(std::function<ModelTensors()> read_model, World world,
                            DistributedDataParallelOptions options)
     : read_model_(std::move(read_model)), world_(world.with_timeout(options.timeout)), options_(std::move(options)) {
+  options_.overlap = chosen_overlap(options_.overlap, world_);
   build();
   if (!options_.init_sync) return;
   broadcast_tensors(world_, parameters_, 0, "parameters");
@@ -197,9 +209,21 @@ void DataParallel::check_sync() {
   check_same_values(world_, read_model_().buffers, "check of buffers");
 }
 
+void DataParallel::log_choices() const {
+  if (world_.rank() != 0 || world_.size() == 1) return;
+  const std::string all = describe();
+  log_info("[ddp] " + all.substr(0, all.find('\n')));
+}
+
 std::string DataParallel::describe() const {
-  return "DistributedDataParallel: rank " + std::to_string(world_.rank()) + " of " + std::to_string(world_.size()) +
-         " over " + std::string(world_.backend()) + "\n" + reducer_->describe();
+  const auto said = [](bool value, const char* yes, const char* no) { return std::string(value ? yes : no); };
+  return "DistributedDataParallel: " + std::to_string(world_.size()) + " ranks over " + std::string(world_.backend()) +
+         ", " + said(options_.reduction == GradientReduction::kSum, "sum", "mean") + " of gradients in " +
+         said(options_.order == ReductionOrder::kNative, "the backend's own order", "canonical order") + ", overlap " +
+         said(options_.overlap == Overlap::kOn, "on", "off") + ", buffers " +
+         said(options_.broadcast_buffers, "from rank 0 before each training forward",
+              "each rank's own in training, rank 0's before evaluation") +
+         "\n" + reducer_->describe();
 }
 
 }  // namespace samegrad

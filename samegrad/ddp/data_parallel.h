@@ -73,6 +73,9 @@ class DataParallel {
   const World& world() const { return world_; }
   const DistributedDataParallelOptions& options() const { return options_; }
   const Reducer& reducer() const { return *reducer_; }
+  /// Rank 0 of several says what was chosen, in one line. Local.
+  void log_choices() const;
+  /// One line of choices, then one line a bucket. Local.
   std::string describe() const;
 
  private:

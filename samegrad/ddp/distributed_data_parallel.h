@@ -31,7 +31,9 @@ class DistributedDataParallel {
   explicit DistributedDataParallel(Module module, World world, DistributedDataParallelOptions options = {})
       : module_(std::move(module)),
         core_(std::make_unique<DataParallel>([module = module_] { return module_contents(*module); }, std::move(world),
-                                             std::move(options))) {}
+                                             std::move(options))) {
+    core_->log_choices();
+  }
 
   /// The module's forward. In training a backward through what it returns ends with the exchange of all gradients
   /// (see no_sync). Collective: buffers may be exchanged (DistributedDataParallelOptions::broadcast_buffers).
@@ -77,7 +79,7 @@ class DistributedDataParallel {
 
   Module& module() { return module_; }
   const World& world() const { return core_->world(); }
-  /// Ranks and bucket layout, one line a bucket. Local.
+  /// One line of choices, then the layout of the buckets, one line each. Local.
   std::string describe() const { return core_->describe(); }
   DataParallel& core() { return *core_; }
 

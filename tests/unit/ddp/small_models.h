@@ -1,12 +1,18 @@
 // Small torch::nn modules for tests of DistributedDataParallel, with values that depend on nothing but their names.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <string>
+
+#include "samegrad/comm/world.h"
+#include "tests/unit/comm/rank_threads.h"
 
 namespace samegrad::testing {
 
@@ -57,5 +63,22 @@ struct BranchesImpl : torch::nn::Module {
   at::Tensor q;
 };
 TORCH_MODULE(Branches);
+
+/// The world of a rank that is a thread of the test.
+inline World world_of(Communicator& comm) {
+  return World(std::shared_ptr<Communicator>(std::shared_ptr<void>(), &comm), std::chrono::seconds(60));
+}
+
+inline at::Tensor loss_of(const at::Tensor& output) { return output.pow(2).mean(); }
+
+/// Runs `body` on every rank of a world of `world_size`; nothing may be thrown.
+inline void on_ranks(int world_size, const std::function<void(Communicator&)>& body) {
+  EXPECT_EQ(run_ranks(world_size,
+                      [&](Communicator& comm) {
+                        ASSERT_EQ(comm.size(), world_size);
+                        body(comm);
+                      }),
+            nothing_thrown(world_size));
+}
 
 }  // namespace samegrad::testing
