@@ -1,9 +1,11 @@
-// A checkpoint is a folder: model.safetensors, optimizer.safetensors, state.json, rank-<virtual rank>.json, and
-// manifest.json, written last (docs/formats.md). Complete or not there: saved aside, fsynced, renamed as a folder.
+// A checkpoint is a folder: model.safetensors, optimizer.safetensors, state.json, extra.safetensors where a program has
+// such tensors, rank-<virtual rank>.json, and manifest.json, written last (docs/formats.md). Complete or not there:
+// saved aside, fsynced, renamed as a folder.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,11 +25,13 @@ inline constexpr const char* kOptimizerOptionsKey = "options";
 struct CheckpointContent {
   std::vector<TensorView> model;
   std::vector<TensorView> optimizer;
+  std::map<std::string, std::string> model_metadata = {};  ///< of model.safetensors
   Json optimizer_options;  ///< kind, learning rate, ...: kept in optimizer.safetensors' metadata, as text
   /// state.json: run_id (a text, needed), plan cursor, schedule, config and digest, data lock. `update` is put in.
   Json state;
-  std::vector<Json> rank_files;  ///< objects, one a virtual rank: rank-<i>.json. `virtual_rank` is put in
-  Json manifest_facts;           ///< world size, library versions, dispatch
+  std::vector<Json> rank_files;        ///< objects, one a virtual rank: rank-<i>.json. `virtual_rank` is put in
+  Json manifest_facts;                 ///< world size, library versions, dispatch
+  std::vector<TensorView> extra = {};  ///< extra.safetensors, which is written only where there are some
 };
 
 /// Saves under `checkpoints`/step-<update, 4 digits at least>: written in a hidden sibling folder, each file fsynced,

@@ -52,6 +52,9 @@ Json describe(const ExaminedCheckpoint& examined) {
     const SafetensorsFile optimizer(status.path / kOptimizerFile);
     json["model"] = tensors_json(SafetensorsFile(status.path / kModelFile));
     json["optimizer"] = tensors_json(optimizer);
+    if (examined.verified->manifest.has_extra_file()) {
+      json["extra"] = tensors_json(SafetensorsFile(status.path / kExtraFile));
+    }
     json["optimizer_options"] = read_optimizer_options(optimizer);
     json["config"] = examined.verified->state.value("config", Json::object());
   }
@@ -87,7 +90,7 @@ std::string detail_table(const Json& checkpoint) {
         << file["size"].dump() << "  " << shown(file["sha256"]) << "\n";
   }
   if (complete) {
-    out << "  config:\n";
+    out << (checkpoint["config"].empty() ? "" : "  config:\n");
     for (const auto& [section, values] : checkpoint["config"].items()) {
       out << "    " << printable(section) << ": " << (values.is_object() ? members_line(values) : shown(values))
           << "\n";
@@ -95,6 +98,9 @@ std::string detail_table(const Json& checkpoint) {
     out << "  optimizer options: " << members_line(checkpoint["optimizer_options"]) << "\n";
     write_tensors(out, "model", checkpoint["model"]);
     write_tensors(out, "optimizer", checkpoint["optimizer"]);
+    if (checkpoint.contains("extra")) {
+      write_tensors(out, "extra", checkpoint["extra"]);
+    }
   }
   return out.str();
 }

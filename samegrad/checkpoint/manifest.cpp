@@ -18,8 +18,12 @@ constexpr std::size_t kDigestDigits = 64;
 constexpr std::array kFirstFiles = {kModelFile, kOptimizerFile, kStateFile};
 constexpr std::size_t kFilesBeforeRanks = kFirstFiles.size();
 
-std::string expected_file_name(std::size_t index) {
-  return index < kFilesBeforeRanks ? std::string(kFirstFiles.at(index)) : rank_file_name(index - kFilesBeforeRanks);
+/// The name of the file after those in `before`, where `name` is the one given: the extra file may be left out.
+std::string expected_file_name(const Manifest& before, const Json& name) {
+  const std::size_t index = before.files.size();
+  if (index < kFilesBeforeRanks) return std::string(kFirstFiles.at(index));
+  if (index == kFilesBeforeRanks && name == kExtraFile) return std::string(kExtraFile);
+  return rank_file_name(index - before.first_rank_file());
 }
 
 /// Throws unless the end of `bytes` is the digest of what stands before it.
@@ -53,13 +57,13 @@ void check_members(const Json& object, const std::array<const char*, kCount>& na
   }
 }
 
-ManifestFile parse_file(const Json& value, std::size_t index, const std::string& file) {
+ManifestFile parse_file(const Json& value, const Manifest& before, const std::string& file) {
   check_members<3>(value, {"name", "size", "sha256"}, file);
   const bool typed = value["name"].is_string() && value["size"].is_number_unsigned() && value["sha256"].is_string();
-  if (!typed || value["name"] != expected_file_name(index) || !is_digest(value["sha256"].get<std::string>())) {
-    throw CheckError("checkpoint", file + ": file " + std::to_string(index) + " of the list is " +
-                                       printable_json(value) + "; expected " + expected_file_name(index) +
-                                       " with size and SHA-256");
+  const std::string expected = expected_file_name(before, value["name"]);
+  if (!typed || value["name"] != expected || !is_digest(value["sha256"].get<std::string>())) {
+    throw CheckError("checkpoint", file + ": file " + std::to_string(before.files.size()) + " of the list is " +
+                                       printable_json(value) + "; expected " + expected + " with size and SHA-256");
   }
   return {.name = value["name"].get<std::string>(),
           .size = value["size"].get<std::int64_t>(),
@@ -104,8 +108,8 @@ Manifest parse_manifest(std::string_view bytes, const std::string& file) {
                     .run_id = value["run_id"].get<std::string>(),
                     .facts = value["facts"],
                     .files = {}};
-  for (std::size_t i = 0; i < value["files"].size(); ++i) {
-    manifest.files.push_back(parse_file(value["files"][i], i, file));
+  for (const Json& listed : value["files"]) {
+    manifest.files.push_back(parse_file(listed, manifest, file));
   }
   return manifest;
 }

@@ -7,7 +7,8 @@
 //   "run_id"          text
 //   "facts"           what the saving program says of itself: world size, library versions, dispatch
 //   "files"           an array of {"name", "size", "sha256"}: model.safetensors, optimizer.safetensors, state.json,
-//                     rank-0.json, rank-1.json, ... in this order and nothing else
+//                     extra.safetensors (where there are such tensors), rank-0.json, rank-1.json, ... in this order and
+//                     nothing else
 //   "sha256"          64 lower-case hexadecimal digits: the SHA-256 of every byte of the file before the first of them,
 //                     that is up to and including the quote that opens them
 // After the digits come exactly the four bytes `"`, newline, `}`, newline. So every bit of the file is held: the part
@@ -28,6 +29,7 @@ inline constexpr std::string_view kManifestFile = "manifest.json";
 inline constexpr std::string_view kModelFile = "model.safetensors";
 inline constexpr std::string_view kOptimizerFile = "optimizer.safetensors";
 inline constexpr std::string_view kStateFile = "state.json";
+inline constexpr std::string_view kExtraFile = "extra.safetensors";
 
 /// "rank-3.json".
 std::string rank_file_name(std::size_t virtual_rank);
@@ -44,8 +46,11 @@ struct Manifest {
   Json facts;
   std::vector<ManifestFile> files;
 
+  bool has_extra_file() const { return files.size() > 3 && files[3].name == kExtraFile; }
+  /// Where in `files` rank-0.json is.
+  std::size_t first_rank_file() const { return has_extra_file() ? 4 : 3; }
   /// Number of rank files.
-  std::size_t virtual_ranks() const { return files.size() - 3; }
+  std::size_t virtual_ranks() const { return files.size() - first_rank_file(); }
 };
 
 /// The file's bytes. Local.

@@ -29,8 +29,12 @@ struct TypeFacts {
   std::string_view name;
   std::int64_t size;
 };
-constexpr std::array kTypes = {TypeFacts{TensorType::kFloat32, "F32", 4}, TypeFacts{TensorType::kFloat64, "F64", 8},
-                               TypeFacts{TensorType::kInt64, "I64", 8}, TypeFacts{TensorType::kUint8, "U8", 1}};
+constexpr std::array kTypes = {  // in the order of TensorType
+    TypeFacts{TensorType::kFloat32, "F32", 4}, TypeFacts{TensorType::kFloat64, "F64", 8},
+    TypeFacts{TensorType::kInt64, "I64", 8},   TypeFacts{TensorType::kUint8, "U8", 1},
+    TypeFacts{TensorType::kFloat16, "F16", 2}, TypeFacts{TensorType::kBfloat16, "BF16", 2},
+    TypeFacts{TensorType::kInt8, "I8", 1},     TypeFacts{TensorType::kInt16, "I16", 2},
+    TypeFacts{TensorType::kInt32, "I32", 4},   TypeFacts{TensorType::kBool, "BOOL", 1}};
 
 const TypeFacts& facts(TensorType type) { return kTypes.at(static_cast<std::size_t>(type)); }
 
@@ -96,7 +100,9 @@ TensorType parse_type(const HeaderEntry& entry, const std::string& file) {
       return type.type;
     }
   }
-  refuse_tensor(file, entry, "dtype '" + printable(entry.dtype) + "'; samegrad reads F32, F64, I64, U8");
+  std::string known;
+  for (const TypeFacts& type : kTypes) known += (known.empty() ? "" : ", ") + std::string(type.name);
+  refuse_tensor(file, entry, "dtype '" + printable(entry.dtype) + "'; samegrad reads " + known);
 }
 
 }  // namespace

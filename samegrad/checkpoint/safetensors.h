@@ -14,12 +14,13 @@
 
 namespace samegrad {
 
-enum class TensorType { kFloat32, kFloat64, kInt64, kUint8 };
+/// Every type of number that a parameter, a buffer or an optimizer's state has. Complex and 8-bit float are not read.
+enum class TensorType { kFloat32, kFloat64, kInt64, kUint8, kFloat16, kBfloat16, kInt8, kInt16, kInt32, kBool };
 
 /// Bytes of one element.
 std::int64_t element_size(TensorType type);
 
-/// The format's own name: F32, F64, I64, U8.
+/// The format's own name: F32, F64, I64, U8, F16, BF16, I8, I16, I32, BOOL.
 std::string_view tensor_type_name(TensorType type);
 
 /// A tensor in memory, row-major, little-endian.

@@ -48,8 +48,9 @@ std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, 
                                       const CheckpointContent& content, ReplaceWay way) {
   SAMEGRAD_CHECK_OP(update, >=, 0);
   SAMEGRAD_CHECK_OP(content.state.value("run_id", Json()).is_string(), ==, true);
-  const TensorFile model(content.model, {});
+  const TensorFile model(content.model, content.model_metadata);
   const TensorFile optimizer(content.optimizer, {{kOptimizerOptionsKey, content.optimizer_options.dump()}});
+  const TensorFile extra(content.extra, {});
   const std::string state = json_file_text(with_member("update", update, content.state), 2);
   std::vector<std::string> ranks;
   for (std::size_t i = 0; i < content.rank_files.size(); ++i) {
@@ -68,6 +69,9 @@ std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, 
   std::vector<File> files = {{std::string(kModelFile), model.pieces},
                              {std::string(kOptimizerFile), optimizer.pieces},
                              {std::string(kStateFile), {state}}};
+  if (!content.extra.empty()) {
+    files.push_back({std::string(kExtraFile), extra.pieces});
+  }
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     files.push_back({rank_file_name(i), {ranks[i]}});
   }

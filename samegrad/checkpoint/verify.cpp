@@ -117,8 +117,12 @@ Checkpoint verify_checkpoint(const std::filesystem::path& given) {
   if (checkpoint.state.value("run_id", Json()) != manifest.run_id) {
     refuse(path / kStateFile, "run_id is not the manifest's");
   }
+  if (manifest.has_extra_file()) {
+    verified_part(path, manifest.files[3]);
+    const SafetensorsFile extra(path / kExtraFile);
+  }
   for (std::size_t i = 0; i < manifest.virtual_ranks(); ++i) {
-    const ManifestFile& listed = manifest.files[3 + i];
+    const ManifestFile& listed = manifest.files[manifest.first_rank_file() + i];
     checkpoint.rank_files.push_back(
         verified_json(verified_rank_file(path, listed, i), path / listed.name, "virtual_rank", i));
   }

@@ -69,11 +69,17 @@ def test_samegrad_reads_what_the_package_writes(tmp_path, metadata):
         "b/\u00fc": generator.standard_normal(3),
         "count": numpy.array(2**62, numpy.int64),
         "nothing": numpy.zeros((2, 0), numpy.float64),
+        "half": numpy.array([1.5, -0.0, 6e-8], numpy.float16),
+        "short": numpy.array([-(2**15)], numpy.int16),
+        "int": numpy.array([[2**31 - 1]], numpy.int32),
+        "byte": numpy.array([-128, 127], numpy.int8),
+        "flag": numpy.array([True, False]),
         "odd": numpy.arange(7, dtype=numpy.uint8),
     }
     path = tmp_path / "x.safetensors"
     safetensors.numpy.save_file(arrays, path, metadata)
     names = {"float32": "F32", "float64": "F64", "int64": "I64", "uint8": "U8"}
+    names |= {"float16": "F16", "int16": "I16", "int32": "I32", "int8": "I8", "bool": "BOOL"}
     tensors, read_metadata = read_by_samegrad(path)
     assert read_metadata == (metadata or {})
     assert tensors == {name: (names[a.dtype.name], a.shape, a.tobytes()) for name, a in arrays.items()}
@@ -81,10 +87,10 @@ def test_samegrad_reads_what_the_package_writes(tmp_path, metadata):
 
 def test_a_type_that_samegrad_does_not_know_is_refused_by_name(tmp_path):
     path = tmp_path / "x.safetensors"
-    safetensors.numpy.save_file({"half": numpy.zeros(2, numpy.float16)}, path)
+    safetensors.numpy.save_file({"word": numpy.zeros(2, numpy.uint32)}, path)
     done = run("read", path)
     assert done.returncode == 3
-    assert "tensor 'half': dtype 'F16'" in done.stderr
+    assert "tensor 'word': dtype 'U32'" in done.stderr
 
 
 def header_file(path, header, data):

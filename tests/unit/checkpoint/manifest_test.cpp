@@ -52,6 +52,20 @@ TEST(Manifest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(manifest.virtual_ranks(), 1U);
 }
 
+TEST(Manifest, ExtraTensorsStandBetweenStateAndRanksOrNowhere) {
+  Manifest with_extra = small_manifest();
+  const ManifestFile extra{.name = "extra.safetensors", .size = 1, .sha256 = std::string(64, 'b')};
+  with_extra.files.insert(with_extra.files.begin() + 3, extra);
+  const Manifest read = parse_manifest(manifest_text(with_extra), "manifest.json");
+  EXPECT_TRUE(read.has_extra_file());
+  EXPECT_EQ(read.virtual_ranks(), 1U);
+  with_extra.files.insert(with_extra.files.begin() + 3, extra);
+  EXPECT_NE(refusal(manifest_text(with_extra)).find("expected rank-0.json"), std::string::npos);
+  Manifest at_the_end = small_manifest();
+  at_the_end.files.push_back(extra);
+  EXPECT_NE(refusal(manifest_text(at_the_end)).find("expected rank-1.json"), std::string::npos);
+}
+
 TEST(Manifest, RefusesAnotherVersionByName) {
   const std::string text = refusal(forged("\"format_version\": 1", "\"format_version\": 2"));
   EXPECT_NE(text.find("version 2"), std::string::npos) << text;

@@ -74,7 +74,7 @@ std::vector<Case> hostile_headers() {
       {"TensorNumber", one("1"), "the number 1"},
       {"TensorArray", one("[]"), "an array"},
       {"TypeUnknown", one(tensor("\"F33\"", "[2]", "[0,8]")), "dtype 'F33'"},
-      {"TypeKnownElsewhere", one(tensor("\"BF16\"", "[4]", "[0,8]")), "dtype 'BF16'"},
+      {"TypeKnownElsewhere", one(tensor("\"F8_E4M3\"", "[4]", "[0,8]")), "dtype 'F8_E4M3'"},
       {"TypeNumber", one(tensor("4", "[2]", "[0,8]")), "the number 4"},
       {"ShapeNegative", one(tensor("\"F32\"", "[-2]", "[0,8]")), "the number -2"},
       {"ShapeMinusZero", one(tensor("\"F32\"", "[-0]", "[0,0]")), "the number 0"},

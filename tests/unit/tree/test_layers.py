@@ -15,6 +15,7 @@ GOOD = {
     "samegrad/comm/environment.h": HEADER + '#include "samegrad/base/error.h"\n',
     "samegrad/train/state.h": HEADER + '#include <ATen/core/Tensor.h>\n#include "samegrad/ddp/window.h"\n',
     "samegrad/checkpoint/adapter.cpp": "#include <ATen/core/Tensor.h>\n",
+    "samegrad/checkpoint/module_state.h": HEADER + "#include <ATen/core/Tensor.h>\n",
     "samegrad/comm/gloo_shim/gloo/common/error.h": HEADER,
     "samegrad/comm/c10d_store.h": HEADER + "#include <torch/csrc/distributed/c10d/Store.hpp>\n",
     "samegrad/launch/launch.cpp": '#include "samegrad/launch/launch.h"\n#include "samegrad/base/error.h"\n'

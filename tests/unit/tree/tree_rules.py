@@ -11,8 +11,8 @@ LAYERS = "base config data plan objective comm ddp model train checkpoint report
 LAUNCH_MAY_INCLUDE = re.compile(r"samegrad/(base/.*|launch/.*|comm/environment\.h|config/run_config\.h)")
 TORCH_LAYERS = {"ddp", "model", "train"}
 TORCH_ADAPTER_LAYERS = {"checkpoint"}  # in a .cpp only, so that what includes them stays free of libtorch
-# What comes with libtorch; nothing else of comm may.
-TORCH_FILES = re.compile(r"samegrad/comm/(aten|c10d|gloo)_\w+\.(h|cpp)")
+# Libraries of their own, beside the torch-free rest of their folder.
+TORCH_FILES = re.compile(r"samegrad/(comm/(aten|c10d|gloo)|checkpoint/(module|optimizer))_\w+\.(h|cpp)")
 TORCH = re.compile(r"(ATen|c10|torch)/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 PRINTS = re.compile(r"std::c(out|err|log)\b|\b(f?printf|f?puts|fwrite)\s*\(\s*(stdout|stderr|\")")
