@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/ddp/atom_gather.h"
 #include "samegrad/ddp/atom_generator.h"
 #include "samegrad/objective/scale.h"
 
 namespace samegrad {
 namespace {
+
+constexpr std::size_t kMostNamed = 5;
 
 using Clock = std::chrono::steady_clock;
 
@@ -43,7 +46,8 @@ Window::Window(const ParameterSet& parameters, GradientBufferPool& pool, Communi
       generator_seed_(request.generator_seed),
       decision_(agree(request)),
       buffers_(std::move(buffers), decision_.ranges.back().end),
-      subtrees_(decision_.ranges.back().end, pool) {}
+      subtrees_(decision_.ranges.back().end, pool),
+      used_(parameters.parameters().size()) {}
 
 WindowDecision Window::agree(const WindowRequest& request) {
   const Clock::time_point start = Clock::now();
@@ -106,7 +110,7 @@ void Window::run_next_atom(bool has_units, const std::function<at::Tensor()>& lo
     }
   });
   keep_failure_of([&] { buffers_.finish_atom(atom()); });
-  local_loss_sums_.push_back(sum);
+  loss_sums_.push_back(sum);
   subtrees_.push(atom(), std::move(gradient));
   ++backward_calls_;
   seconds_.compute += seconds_since(start);
@@ -135,20 +139,27 @@ void Window::fail(const std::string& failure, ExitCode code) {
 
 double Window::run(GradientBuffer& gradient, const std::function<at::Tensor()>& loss_sum) {
   set_gradients(&gradient);
+  // Autograd adds in place, which the counter of a tensor's versions shows: no hooks, nothing for each node.
+  std::vector<std::int64_t> versions;
+  for (const at::Tensor& tensor : gradient.tensors) versions.push_back(tensor._version());
   if (generator_seed_) key_default_generator(*generator_seed_, update_, atom());
   const at::Tensor loss = loss_sum();
   if (!loss.defined()) return 0.0;
   loss.backward();
   for (std::size_t i = 0; i < gradient.tensors.size(); ++i) {
     const NamedTensor& parameter = parameters_->parameters()[i];
-    if (parameter.tensor.grad().is_same(gradient.tensors[i])) continue;
-    throw InputError("train", "update " + std::to_string(update_) + ", atom " + std::to_string(atom()) +
-                                  ": the .grad of parameter " + parameter.name +
-                                  " was replaced while the atom ran; a window adds into the one that it has set, so "
-                                  "take backward with create_graph, zero_grad() and whatever sets .grad out of the "
-                                  "callable (the window calls backward itself)");
+    if (!parameter.tensor.grad().is_same(gradient.tensors[i])) refuse_replaced_gradient(parameter.name);
+    if (gradient.tensors[i]._version() != versions[i]) used_[i] = true;
   }
   return loss.item<double>();
+}
+
+void Window::refuse_replaced_gradient(const std::string& parameter) const {
+  throw InputError("train", "update " + std::to_string(update_) + ", atom " + std::to_string(atom()) +
+                                ": the .grad of parameter " + parameter +
+                                " was replaced while the atom ran; a window adds into the one that it has set, so "
+                                "take backward with create_graph, zero_grad() and whatever sets .grad out of the "
+                                "callable (the window calls backward itself)");
 }
 
 std::string Window::missing_calls() const {
@@ -166,19 +177,23 @@ std::string Window::missing_calls() const {
   return "";
 }
 
-std::vector<double> Window::gather_by_atom(std::span<const double> mine, std::string_view name) {
-  std::int64_t longest = 0;
-  for (const AtomRange& range : decision_.ranges) longest = std::max(longest, range.size());
-  std::vector<double> sent(static_cast<std::size_t>(longest), 0.0);
-  std::ranges::copy(mine, sent.begin());
-  std::vector<double> all(sent.size() * decision_.ranges.size());
-  comm_->all_gather(std::as_bytes(std::span(sent)), std::as_writable_bytes(std::span(all)), label(name));
-  std::vector<double> by_atom;
-  for (std::size_t r = 0; r < decision_.ranges.size(); ++r) {
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(r * sent.size());
-    by_atom.insert(by_atom.end(), begin, begin + decision_.ranges[r].size());
+void Window::gather_losses() {
+  std::vector<std::vector<double>> columns{loss_sums_};
+  if (atom_weights_) columns.push_back(*atom_weights_);
+  const GatheredAtoms all = gather_atoms(*comm_, decision_.ranges, columns, used_, label("loss sums"));
+  loss_ = {tree_sum(all.columns[0]), decision_.global_units};
+  if (atom_weights_) loss_.weight = total_weight(all.columns[1], update_);
+  used_ = all.flags;
+}
+
+std::string Window::unused_parameters() const {
+  const std::size_t unused = static_cast<std::size_t>(std::ranges::count(used_, false));
+  std::string names;
+  std::size_t named = 0;
+  for (std::size_t i = 0; i < used_.size() && named < kMostNamed; ++i) {
+    if (!used_[i]) names += (named++ == 0 ? "" : ", ") + parameters_->parameters()[i].name;
   }
-  return by_atom;
+  return unused > named ? names + " and " + std::to_string(unused - named) + " more" : names;
 }
 
 bool Window::reduce() {
@@ -191,11 +206,19 @@ bool Window::reduce() {
   seconds_.wait += seconds_since(start);
 
   const Clock::time_point exchange_start = Clock::now();
-  loss_ = {tree_sum(gather_by_atom(local_loss_sums_, "loss sums")), decision_.global_units};
-  if (atom_weights_) loss_.weight = total_weight(gather_by_atom(*atom_weights_, "weights"), update_);
+  gather_losses();
+  if (std::string unused = unused_parameters(); !unused.empty() && !options_.find_unused_parameters) {
+    throw InputError("train", "update " + std::to_string(update_) + ": no atom of any rank has a gradient for " +
+                                  unused +
+                                  "; use them in the loss, freeze them (requires_grad_(false)), or set "
+                                  "find_unused_parameters");
+  }
   exchange_gradient();
   buffers_.reduce(*comm_, decision_.ranges, label("buffers"));
   set_gradients(gradient_.get());
+  for (std::size_t i = 0; i < used_.size(); ++i) {
+    if (!used_[i]) parameters_->parameters()[i].tensor.mutable_grad().reset();
+  }
   stage_ = Stage::kReduced;
   seconds_.exchange += seconds_since(exchange_start);
   return true;

@@ -64,8 +64,8 @@ class Window {
 
   /// The exchange. True: every parameter's .grad holds the gradient of S/N, the same bits on every rank and for every
   /// number of ranks, until the next window; the buffers hold what WindowBuffers::reduce says. False: all ranks skip or
-  /// stop (decision()), and nothing was touched. Throws the same error on every rank where any rank failed, leaving no
-  /// gradients. Collective.
+  /// stop (decision()), and nothing was touched. Throws the same error on every rank, leaving no gradients, where any
+  /// rank failed or no atom of any rank used a parameter (WindowOptions::find_unused_parameters). Collective.
   bool reduce();
 
   /// S and N of all ranks, after reduce(). Local.
@@ -75,8 +75,6 @@ class Window {
   std::span<Element> gradient() {
     return gradient_->values<Element>();
   }
-  /// S_a of this rank's atoms, in order. Local.
-  const std::vector<double>& local_loss_sums() const { return local_loss_sums_; }
   const WindowSeconds& seconds() const { return seconds_; }
   const ExchangeVolume& volume() const { return volume_; }
 
@@ -88,8 +86,10 @@ class Window {
   void keep_failure_of(const std::function<void()>& step);
   void fail(const std::string& failure, ExitCode code);
   double run(GradientBuffer& gradient, const std::function<at::Tensor()>& loss_sum);
+  [[noreturn]] void refuse_replaced_gradient(const std::string& parameter) const;
   std::string missing_calls() const;
-  std::vector<double> gather_by_atom(std::span<const double> mine, std::string_view name);
+  void gather_losses();
+  std::string unused_parameters() const;
   void exchange_gradient();
   void set_gradients(const GradientBuffer* gradient) const;
 
@@ -108,7 +108,8 @@ class Window {
   std::int64_t backward_calls_ = 0;
   std::int64_t calls_with_units_ = 0;
   std::uint64_t units_given_ = 0;
-  std::vector<double> local_loss_sums_;
+  std::vector<double> loss_sums_;  // of this rank's atoms
+  std::vector<bool> used_;         // by parameter: whether an atom of this rank, then of any, accumulated into it
   std::string failure_;
   int failure_code_ = 0;
   enum class Stage { kOpen, kLeft, kReduced } stage_ = Stage::kOpen;

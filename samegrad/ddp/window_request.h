@@ -57,6 +57,9 @@ struct WindowRequest {
 /// What DistributedDataParallel decides for all of its windows.
 struct WindowOptions {
   std::chrono::milliseconds timeout{1'800'000};  ///< bounds each wait for another rank
+  /// A parameter that no atom of any rank used: false: an error on all ranks; true: its .grad is undefined after
+  /// reduce(), so that an optimizer passes over it.
+  bool find_unused_parameters = false;
 };
 
 /// What goes to the other ranks; numbers that cannot be a window's are a failure. `parameters` is
