@@ -12,6 +12,7 @@
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
 #include "samegrad/report/run_report.h"
+#include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/window_check.h"
 
 namespace samegrad {
@@ -30,14 +31,15 @@ std::filesystem::path final_weights(const RunPaths& paths) {
 
 EvaluationFacts evaluate_split(const std::string& name, const SampleSource& source, const Model& model,
                                const RunContext& context) {
-  const Evaluation evaluation =
-      evaluate(model, source, context.config.evaluation.batch_size, *context.comm, context.timeout());
+  const Evaluation evaluation = evaluate(model, source, evaluation_objective(context.config, source),
+                                         context.config.evaluation.batch_size, *context.comm, context.timeout());
   EvaluationFacts facts{.name = name,
                         .loss = evaluation.loss,
                         .sequences = evaluation.samples,
                         .correct = evaluation.correct,
                         .majority_correct = evaluation.majority_correct,
-                        .least_margin = std::nullopt};
+                        .least_margin = std::nullopt,
+                        .token_loss = evaluation.token_loss};
   if (context.config.data.task == "lesson" && name == "test") facts.least_margin = kLessonLeastMargin;
   return facts;
 }

@@ -32,7 +32,7 @@ GradientCheck real_model(const Case& exercise, const RunContext& context, TrainS
   const ExerciseSource source(*context.run.data.train, exercise.supervised_tokens);
   const WindowCheck check = check_window(config, source, exercise_window(), context.run.digest, *context.comm, state);
   const ReferenceResult reference =
-      reference_gradient(config.model, state.parameters.tensors(), at::kFloat, source.samples());
+      reference_gradient(config.model, config.objective, state.parameters.tensors(), at::kFloat, source.samples());
   const FlatLayout& layout = state.parameters.layout();
   return compare_with_reference(check, layout, reference_views(reference, layout));
 }
@@ -86,6 +86,11 @@ int exercise_run(const CommandLine& command, const RunContext& context) {
   if (context.config.data.task != "lesson") {
     throw InputError("exercise", "data.task: '" + context.config.data.task +
                                      "', the exercise uses the lesson's model; leave --config away");
+  }
+  if (context.config.objective.unit != "token" || !context.config.objective.class_weights.empty()) {
+    throw InputError("exercise", "objective: '" + context.config.objective.unit +
+                                     "', with class weights or another unit than token; the exercise is about the mean "
+                                     "over tokens: leave --config away");
   }
   TrainState state = initial_state(context.config);
   load_parameters(context.paths.init, state.parameters);

@@ -46,6 +46,16 @@ bool tokens_are_bytes(const RunPaths& paths) {
   return lock.is_object() && lock.contains("task") && lock["task"] == "text";
 }
 
+// A run of before the objective had other units counts tokens.
+bool counts_tokens(const RunPaths& paths) {
+  if (!std::filesystem::exists(paths.current_run)) return true;
+  const Json run = read_json_file(paths.current_run, "plot");
+  const Json config = run.is_object() ? run.value("config", Json::object()) : Json::object();
+  const Json objective = config.is_object() ? config.value("objective", Json::object()) : Json::object();
+  return !objective.is_object() ||
+         (objective.value("unit", Json("token")) == "token" && objective.value("class_weights", Json::array()).empty());
+}
+
 Drawing gradient_drawing(const RunPaths& paths) {
   Drawing drawing{.name = "gradient-error", .svg = {}, .missing = "no gradient was checked yet; run samegrad evaluate"};
   if (!std::filesystem::exists(paths.report)) return drawing;
@@ -67,6 +77,7 @@ Drawing gradient_drawing(const RunPaths& paths) {
 std::vector<Drawing> draw(const RunPaths& paths) {
   RunHistory history = run_history(lines_of_run(paths));
   history.loss.bytes = tokens_are_bytes(paths);
+  history.loss.per_token = counts_tokens(paths);
   return {{"loss", loss_figure(history.loss), {}},
           {"tokens", tokens_figure(history.windows), {}},
           gradient_drawing(paths),

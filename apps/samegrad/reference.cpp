@@ -4,6 +4,8 @@
 #include "apps/samegrad/commands.h"
 #include "apps/samegrad/reference_files.h"
 #include "samegrad/base/json.h"
+#include "samegrad/report/loss_divisor.h"
+#include "samegrad/train/weighed_batch.h"
 
 namespace samegrad {
 
@@ -13,7 +15,8 @@ int reference_run(const CommandLine& command, const RunContext& context) {
   const ReferenceFiles files = write_reference(context);
   if (command.json) {
     std::cout << Json{{"loss_sum", files.loss.sum},
-                      {"supervised_tokens", files.loss.count},
+                      {"divisor", divisor_to_json(files.loss)},
+                      {"supervised_tokens", files.supervised_tokens},
                       {"loss", files.loss.mean()},
                       {"float32", context.paths.reference32.string()},
                       {"float64", context.paths.reference64.string()}}
@@ -21,8 +24,8 @@ int reference_run(const CommandLine& command, const RunContext& context) {
               << "\n";
   } else {
     std::cout << "reference gradient of the first window, one process, padded batches\n"
-              << "  loss " << files.loss.mean() << " = " << files.loss.sum << " / " << files.loss.count
-              << " supervised tokens\n"
+              << "  loss " << files.loss.mean() << " = " << files.loss.sum << " / " << divisor_text(files.loss) << " "
+              << divisor_name(training_objective(context.config, *context.run.data.train)) << "\n"
               << "  wrote " << context.paths.reference32.string() << "\n  wrote " << context.paths.reference64.string()
               << "\n";
   }

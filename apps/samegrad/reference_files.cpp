@@ -11,6 +11,7 @@
 #include "samegrad/checkpoint/safetensors.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
 #include "samegrad/train/reference.h"
+#include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/window_batches.h"
 
 namespace samegrad {
@@ -39,15 +40,17 @@ ReferenceFiles write_reference(const RunContext& context) {
   const std::vector<Sample> samples = window_samples(context.run.plan->window(1), *context.run.data.train);
   const std::string key = made_for(context);
   const FlatLayout& layout = state.parameters.layout();
-  const ReferenceResult single =
-      reference_gradient(context.config.model, state.parameters.tensors(), at::kFloat, samples);
-  const ReferenceResult exact =
-      reference_gradient(context.config.model, state.parameters.tensors(), at::kDouble, samples);
+  const ReferenceResult single = reference_gradient(context.config.model, context.config.objective,
+                                                    state.parameters.tensors(), at::kFloat, samples);
+  const ReferenceResult exact = reference_gradient(context.config.model, context.config.objective,
+                                                   state.parameters.tensors(), at::kDouble, samples);
   write_file_atomically(context.paths.reference32,
                         safetensors_bytes(reference_views(single, layout), {{"made_for", key}}));
   write_file_atomically(context.paths.reference64,
                         safetensors_bytes(reference_views(exact, layout), {{"made_for", key}}));
-  return {LossSum{exact.loss_sum, exact.count}};
+  LossSum loss{exact.loss_sum, exact.units};
+  if (training_objective(context.config, *context.run.data.train).divides_by_weight()) loss.weight = exact.divisor;
+  return {loss, exact.supervised_tokens};
 }
 
 bool reference_is_current(const RunContext& context) {

@@ -2,6 +2,8 @@
 // weights, and made again when these change.
 #pragma once
 
+#include <cstdint>
+
 #include "apps/samegrad/run_context.h"
 #include "samegrad/objective/loss_sum.h"
 
@@ -9,6 +11,7 @@ namespace samegrad {
 
 struct ReferenceFiles {
   LossSum loss;  ///< of the first window, float64
+  std::int64_t supervised_tokens = 0;
 };
 
 /// Computes and writes both files. Local.

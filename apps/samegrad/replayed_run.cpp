@@ -47,7 +47,7 @@ void refuse_other_size(const RunConfig& config, const std::filesystem::path& wei
 
 RecordedUpdate recorded_form(const UpdateResult& result) {
   return {.action = result.action == WindowAction::kSkip ? "skip" : "train",
-          .supervised_tokens = result.loss.count,
+          .supervised_tokens = result.supervised_tokens,
           .loss_sum = result.loss.sum,
           .gradient_hash = result.gradient_hash,
           .gradient_norm = result.gradient_norm,

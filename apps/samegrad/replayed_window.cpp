@@ -7,6 +7,8 @@
 #include "samegrad/data/packed_batch.h"
 #include "samegrad/report/number_text.h"
 #include "samegrad/train/atom_gradient.h"
+#include "samegrad/train/weighed_batch.h"
+#include "samegrad/train/window_batches.h"
 
 namespace samegrad {
 namespace {
@@ -22,7 +24,9 @@ AtomOfRun read_atom(const ReplayedRun& run, const PlanWindow& window, std::int64
   for (const std::int64_t id : window.atoms[static_cast<std::size_t>(atom)]) {
     result.samples.push_back(run.opened().data.train->sample(id));
   }
-  result.batch = pack(result.samples);
+  result.batch = window_batches(window, {atom, atom + 1}, *run.opened().data.train,
+                                training_objective(run.config(), *run.opened().data.train))
+                     .atoms.front();
   return result;
 }
 

@@ -10,6 +10,8 @@
 #include "samegrad/report/dry_run.h"
 #include "samegrad/report/memory_estimate.h"
 #include "samegrad/report/number_text.h"
+#include "samegrad/train/weighed_batch.h"
+#include "samegrad/train/window_batches.h"
 
 namespace samegrad {
 namespace {
@@ -25,6 +27,17 @@ std::string model_text(const ModelConfig& model) {
   text << model.kind << ", " << model.layers << " layers, width " << model.width << ", " << model.heads
        << " heads, feed-forward " << model.feed_forward << ", trained from scratch";
   return text.str();
+}
+
+std::string objective_text(const RunContext& context) {
+  const ObjectiveConfig& objective = context.config.objective;
+  const Objective counted = training_objective(context.config, *context.run.data.train);
+  std::string text = "unit " + objective.unit;
+  if (counted.unit == Unit::kConstant) text += " " + grouped(counted.constant);
+  if (counted.weighted) text += ", samples with weights";
+  if (!counted.class_weights.empty()) text += ", class weights";
+  return text + ": N is " +
+         (counted.unit == Unit::kConstant ? "that" : "the window's " + std::string(divisor_name(counted)));
 }
 
 std::string optimizer_text(const RunConfig& config) {
@@ -67,6 +80,7 @@ RunHeader run_header(const RunContext& context, std::int64_t first_update) {
           .model = model_text(context.config.model),
           .parameters = parameter_count(context.config.model),
           .data = data_text(context),
+          .objective = objective_text(context),
           .optimizer = optimizer_text(context.config),
           .first_update = first_update,
           .last_update = 0,
@@ -93,8 +107,13 @@ std::string dry_run_text(const RunContext& context, std::int64_t first_update) {
   }
   dry_run.memory = estimate_memory(context.config, parameter_count(context.config.model), most_atom_tokens,
                                    context.config.model.positions);
+  const Objective objective = training_objective(context.config, *context.run.data.train);
+  dry_run.counted = divisor_name(objective);
   for (const AtomRange& range : rank_ranges(static_cast<std::int64_t>(window.atoms.size()), context.comm->size())) {
-    dry_run.first_window.push_back(rank_window(context, window, range));
+    RankWindow& rank = dry_run.first_window.emplace_back(rank_window(context, window, range));
+    const WindowBatches batches = window_batches(window, range, *context.run.data.train, objective);
+    rank.units.count = batches.supervised_units;
+    if (batches.atom_weights) rank.units.weight = tree_sum(*batches.atom_weights);
   }
   return dry_run_tables(dry_run, TextStyle{.colour = log_uses_colour()}) +
          "dry run: nothing was trained; prepared data, plan and initial weights are in " +

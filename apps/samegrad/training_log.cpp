@@ -5,21 +5,24 @@
 
 #include "samegrad/base/log.h"
 #include "samegrad/report/json_number.h"
+#include "samegrad/report/loss_divisor.h"
 
 namespace samegrad {
 namespace {
 
 double tokens_per_second(const UpdateResult& result) {
-  return result.seconds > 0.0 ? static_cast<double>(result.loss.count) / result.seconds : 0.0;
+  return result.seconds > 0.0 ? static_cast<double>(result.supervised_tokens) / result.seconds : 0.0;
 }
 
 }  // namespace
 
 Json evaluation_to_json(const Evaluation& evaluation) {
   return {{"loss", number_to_json(evaluation.loss.mean())},
-          {"perplexity", number_to_json(std::exp(evaluation.loss.mean()))},
+          {"perplexity", number_to_json(std::exp(evaluation.token_loss.mean()))},
           {"loss_sum", number_to_json(evaluation.loss.sum)},
-          {"supervised_tokens", evaluation.loss.count},
+          {"divisor", divisor_to_json(evaluation.loss)},
+          {"token_loss_sum", number_to_json(evaluation.token_loss.sum)},
+          {"supervised_tokens", evaluation.token_loss.count},
           {"samples", evaluation.samples},
           {"input_tokens", evaluation.input_tokens},
           {"correct", evaluation.correct},
@@ -31,9 +34,10 @@ Json metrics_line(const UpdateResult& result, const std::optional<Evaluation>& v
             {"epoch", result.epoch},
             {"action", result.action == WindowAction::kSkip ? "skip" : "train"},
             {"stepped", result.stepped},
-            {"loss", result.loss.count > 0 ? number_to_json(result.loss.mean()) : Json(nullptr)},
+            {"loss", result.loss.divisor() > 0.0 ? number_to_json(result.loss.mean()) : Json(nullptr)},
             {"loss_sum", number_to_json(result.loss.sum)},
-            {"supervised_tokens", result.loss.count},
+            {"divisor", divisor_to_json(result.loss)},
+            {"supervised_tokens", result.supervised_tokens},
             {"gradient_norm", number_to_json(result.gradient_norm)},
             {"clip_factor", result.clip_factor},
             {"learning_rate", result.learning_rate},
@@ -62,9 +66,9 @@ TrainingLog::TrainingLog(MetricsLog metrics, std::int64_t first_update, std::int
 void TrainingLog::update_done(const UpdateResult& result, const std::optional<Evaluation>& validation) {
   metrics_.append(metrics_line(result, validation));
   summary_.update = result.update;
-  summary_.supervised_tokens += result.loss.count;
+  summary_.supervised_tokens += result.supervised_tokens;
   summary_.skipped_windows += result.stepped ? 0 : 1;
-  if (result.loss.count > 0) {
+  if (result.loss.divisor() > 0.0) {
     if (!any_loss_) summary_.first_loss = result.loss;
     any_loss_ = true;
     summary_.last_loss = result.loss;
@@ -91,8 +95,8 @@ void TrainingLog::update_done(const UpdateResult& result, const std::optional<Ev
     log_info(line);
     log_info("  validation after update " + std::to_string(result.update) + ": loss " +
              std::to_string(validation->loss.mean()) + ", perplexity " +
-             std::to_string(std::exp(validation->loss.mean())) + " over " + std::to_string(validation->loss.count) +
-             " tokens");
+             std::to_string(std::exp(validation->token_loss.mean())) + " over " +
+             std::to_string(validation->token_loss.count) + " tokens");
   } else if (log_is_terminal()) {
     log_progress(line);
   } else if (progress_line_due(result.update, first_update_, last_update_, every_)) {

@@ -15,7 +15,7 @@
 #include "samegrad/config/load.h"
 #include "samegrad/launch/worker_signals.h"
 #include "samegrad/plan/atom_tree.h"
-#include "samegrad/train/window_batches.h"
+#include "samegrad/train/weighed_batch.h"
 
 namespace samegrad {
 namespace {
@@ -152,8 +152,9 @@ std::optional<Evaluation> TrainingRun::validation_due(std::int64_t update) {
   if (!context_->run.data.validation) return std::nullopt;
   const std::int64_t every = context_->config.evaluation.every;
   if (update != last_update_ && (every == 0 || update % every != 0)) return std::nullopt;
-  return evaluate(trainer_.model(), *context_->run.data.validation, context_->config.evaluation.batch_size,
-                  *context_->comm, context_->timeout());
+  const SampleSource& validation = *context_->run.data.validation;
+  return evaluate(trainer_.model(), validation, evaluation_objective(context_->config, validation),
+                  context_->config.evaluation.batch_size, *context_->comm, context_->timeout());
 }
 
 void TrainingRun::save() {

@@ -15,6 +15,7 @@
 #include "samegrad/report/verification.h"
 #include "samegrad/train/control_gradients.h"
 #include "samegrad/train/reference.h"
+#include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/window_batches.h"
 #include "samegrad/train/window_gradient.h"
 
@@ -53,7 +54,8 @@ std::vector<RankTokens> tokens_by_rank(const RunContext& context, const PlanWind
   for (const AtomRange& range : rank_ranges(static_cast<std::int64_t>(window.atoms.size()), context.comm->size())) {
     RankTokens& rank = ranks.emplace_back();
     rank.atoms = range.size();
-    for (const PackedBatch& atom : window_batches(window, range, *context.run.data.train).atoms) {
+    const Objective objective = training_objective(context.config, *context.run.data.train);
+    for (const PackedBatch& atom : window_batches(window, range, *context.run.data.train, objective).atoms) {
       rank.samples += atom.samples();
       rank.tokens += atom.supervised_tokens();
     }
@@ -69,10 +71,13 @@ std::vector<RankTokens> tokens_by_rank(const RunContext& context, const PlanWind
 template <typename Element>
 PrecisionFacts against_reference(const WindowGradient& window, const ReferenceResult& reference,
                                  const FlatLayout& layout, const Tolerance& tolerance) {
+  LossSum loss{reference.loss_sum, reference.units};
+  if (window.loss.weight) loss.weight = reference.divisor;
   return {.loss = window.loss,
-          .reference = {reference.loss_sum, reference.count},
+          .reference = loss,
           .gradient = compare_tensors(parameter_views(layout, window.gradient.span<Element>()),
-                                      reference_views(reference, layout), tolerance)};
+                                      reference_views(reference, layout), tolerance),
+          .reference_tokens = reference.supervised_tokens};
 }
 
 std::vector<ControlOutcome> outcomes(const std::vector<ControlGradient>& controls, const FlatLayout& layout,
@@ -120,8 +125,10 @@ int verify_run(const CommandLine& command, const RunContext& context) {
     const FlatLayout& layout = float32.layout();
     if (!command.dump_gradients.empty()) dump_gradients(command.dump_gradients, layout, single, twice, window.update);
     const std::vector<Sample> samples = window_samples(window, train);
-    const ReferenceResult single_reference = reference_gradient(config.model, float32.tensors(), at::kFloat, samples);
-    const ReferenceResult twice_reference = reference_gradient(config.model, float64.tensors(), at::kDouble, samples);
+    const ReferenceResult single_reference =
+        reference_gradient(config.model, config.objective, float32.tensors(), at::kFloat, samples);
+    const ReferenceResult twice_reference =
+        reference_gradient(config.model, config.objective, float64.tensors(), at::kDouble, samples);
     const Verification verification = judge_verification(
         {.update = window.update,
          .total_updates = context.run.plan->updates(),
@@ -134,7 +141,8 @@ int verify_run(const CommandLine& command, const RunContext& context) {
          .float64 = against_reference<double>(twice, twice_reference, float64.layout(), kFloat64Tolerance),
          .ranks = std::move(ranks),
          .controls = outcomes(control_gradients(config, train, window, float32), layout,
-                              reference_views(single_reference, layout))});
+                              reference_views(single_reference, layout)),
+         .counted = std::string(divisor_name(training_objective(config, train)))});
     if (command.json) {
       std::cout << verification_to_json(verification).dump(2) << "\n";
     } else {

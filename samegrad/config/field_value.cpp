@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "samegrad/base/error.h"
 
@@ -22,6 +23,33 @@ template <typename Number>
 bool parse_whole(std::string_view text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size();
+}
+
+/// "1, 2.5" or "[1, 2.5]"; nothing, or "[]", is the empty list.
+bool parse_list(std::string_view text, std::vector<double>& values) {
+  const auto trim = [](std::string_view part) {
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    return part.substr(0, part.find_last_not_of(' ') + 1);
+  };
+  text = trim(text);
+  if (text.starts_with('[') && text.ends_with(']')) {
+    text = trim(text.substr(1, text.size() - 2));
+  }
+  values.clear();
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    if (!parse_whole(trim(text.substr(0, comma)), values.emplace_back())) {
+      return false;
+    }
+    if (comma == std::string_view::npos) {
+      break;
+    }
+    text = text.substr(comma + 1);
+    if (trim(text).empty()) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool parse_boolean(std::string_view text, bool& value) {
@@ -48,6 +76,10 @@ struct LimitCheck {
     return inside ? "" : " is out of range";
   }
   std::string operator()(const bool* /*value*/) const { return ""; }
+  std::string operator()(const std::vector<double>* value) const {
+    const auto fits = [](double number) { return std::isfinite(number) && number >= 0.0; };
+    return std::all_of(value->begin(), value->end(), fits) ? "" : " holds a number that is negative or not finite";
+  }
   std::string operator()(const std::string* value) const {
     const auto* const choices = std::get_if<ChoiceLimits>(&limits);
     if (choices == nullptr ||
@@ -82,6 +114,10 @@ void set_field_from_text(RunConfig& config, const Field& field, std::string_view
       if (!parse_boolean(text, *value)) {
         refuse(field, where, shown_text(text), " is neither true nor false");
       }
+    } else if constexpr (std::is_same_v<Value, std::vector<double>>) {
+      if (!parse_list(text, *value)) {
+        refuse(field, where, shown_text(text), " is no list of numbers");
+      }
     } else if (!parse_whole(text, *value)) {
       refuse(field, where, shown_text(text),
              std::is_integral_v<Value> ? " is no whole number of 64 bits" : " is no number");
@@ -101,6 +137,9 @@ void set_field_from_json(RunConfig& config, const Field& field, const Json& valu
       fits = value.is_boolean();
     } else if constexpr (std::is_same_v<Value, double>) {
       fits = value.is_number();
+    } else if constexpr (std::is_same_v<Value, std::vector<double>>) {
+      fits = value.is_array() &&
+             std::all_of(value.begin(), value.end(), [](const Json& element) { return element.is_number(); });
     } else {
       fits = value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
     }

@@ -120,7 +120,14 @@ void add_model(std::vector<Field>& fields) {
 void add_training(std::vector<Field>& fields) {
   using Objective = ObjectiveConfig;
   SectionTable<&RunConfig::objective>(fields, "objective")
-      .add<&Objective::unit>("unit", "what has equal weight in the loss", choice({"token"}))
+      .add<&Objective::unit>("unit",
+                             "what has equal weight in the loss: each token, or the mean of each sequence or document; "
+                             "constant: tokens, divided by objective.constant",
+                             choice({"token", "sequence", "document", "constant"}))
+      .add<&Objective::constant>("constant", "unit constant: what the sum of losses is divided by, else 0",
+                                 IntegerLimits{0, kLargestSeed})
+      .add<&Objective::class_weights>("class_weights", "weight of a token by its target, one a class; empty: all 1",
+                                      NoLimits{})
       .add<&Objective::empty_window>("empty_window", "a window without supervised tokens on all ranks",
                                      choice({"error", "skip"}));
   using Optimizer = OptimizerConfig;
@@ -199,6 +206,9 @@ struct AllowedText {
 
   std::string operator()(const NoLimits& /*limits*/) const {
     RunConfig config;
+    if (std::holds_alternative<std::vector<double>*>(field.target(config))) {
+      return "a list of finite numbers, at least 0, as [1, 2.5]";
+    }
     return std::holds_alternative<bool*>(field.target(config)) ? "true or false" : "text";
   }
   std::string operator()(const IntegerLimits& limits) const {

@@ -15,7 +15,7 @@
 namespace samegrad {
 
 /// Where a field's value lies in a RunConfig.
-using FieldTarget = std::variant<std::int64_t*, double*, bool*, std::string*>;
+using FieldTarget = std::variant<std::int64_t*, double*, bool*, std::string*, std::vector<double>*>;
 
 /// least <= value <= most.
 struct IntegerLimits {
@@ -37,7 +37,7 @@ struct ChoiceLimits {
   std::map<std::string, std::string> refused;
 };
 
-/// Any value of the type.
+/// Any value of the type; a list holds finite numbers of at least 0.
 struct NoLimits {};
 
 using FieldLimits = std::variant<NoLimits, IntegerLimits, NumberLimits, ChoiceLimits>;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace samegrad {
 
@@ -51,7 +52,9 @@ struct ModelConfig {
 
 /// `objective`: what is averaged over what.
 struct ObjectiveConfig {
-  std::string unit = "token";
+  std::string unit = "token";          ///< token | sequence | document | constant (docs/objectives.md)
+  std::int64_t constant = 0;           ///< unit constant: what the sum of losses is divided by
+  std::vector<double> class_weights;   ///< a token's weight by its target; empty: 1 each
   std::string empty_window = "error";  ///< error | skip: a window without supervised units on all ranks
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "samegrad/base/error.h"
 #include "samegrad/config/field_value.h"
 #include "samegrad/config/load.h"
@@ -52,6 +54,31 @@ void check_text(const RunConfig& config) {
   require(model.vocabulary >= 256, "model.vocabulary: " + text(model.vocabulary) + "; text is bytes: at least 256");
 }
 
+/// What the data cannot give to the objective.
+void check_objective_of_data(const RunConfig& config) {
+  const ObjectiveConfig& objective = config.objective;
+  require((objective.unit == "constant") == (objective.constant > 0),
+          "objective.constant: " + text(objective.constant) + " with objective.unit " + objective.unit +
+              "; unit constant divides by it and needs at least 1, the others count: leave it 0");
+  require(objective.unit != "document" || config.data.task == "text",
+          "objective.unit: document; the lesson's sequences belong to no documents: use sequence");
+  require(objective.unit != "document" || config.data.txt != "stream" || !config.data.train.ends_with(".txt"),
+          "objective.unit: document; data.txt=stream cuts one text into pieces and knows no documents: use "
+          "data.txt=documents, or a .jsonl file with the field \"document\"");
+  if (objective.class_weights.empty()) return;
+  const auto given = static_cast<std::int64_t>(objective.class_weights.size());
+  const bool lesson = config.data.task == "lesson";
+  const std::int64_t classes = lesson ? config.model.classes : config.model.vocabulary;
+  require(given == classes, "objective.class_weights: " + text(given) + " weights; needs one for each of the " +
+                                text(classes) + (lesson ? " classes (model.classes)" : " tokens (model.vocabulary)"));
+  require(std::any_of(objective.class_weights.begin(), objective.class_weights.end(), [](double w) { return w > 0.0; }),
+          "objective.class_weights: all 0; at least one must be above 0");
+  require(objective.unit == "token" || objective.unit == "constant",
+          "objective.class_weights: with objective.unit " + objective.unit +
+              " a unit's mean could be over its tokens or over their weights; leave them out, or use unit token or "
+              "constant");
+}
+
 void check_model(const RunConfig& config) {
   require(config.model.width % config.model.heads == 0,
           "model.heads: " + text(config.model.heads) + " does not divide model.width = " + text(config.model.width));
@@ -66,6 +93,7 @@ void validate_config(const RunConfig& config) {
     check_field(config, field, "");
   }
   check_plan(config);
+  check_objective_of_data(config);
   check_model(config);
   if (config.data.task == "lesson") {
     check_lesson(config);

@@ -91,11 +91,26 @@ class YamlReader {
     }
     RunConfig scratch;
     const bool may_be_empty = std::holds_alternative<std::string*>(field.target(scratch));
+    if (value.IsSequence() && std::holds_alternative<std::vector<double>*>(field.target(scratch))) {
+      assignments_.push_back({&field, list_text(field, mark, value), place(mark)});
+      return;
+    }
     if (!value.IsScalar() && !(value.IsNull() && may_be_empty)) {
       refuse(mark, field.key + ": " + (value.IsNull() ? "no value" : "not a single value") +
                        "; allowed: " + allowed_values(field));
     }
     assignments_.push_back({&field, value.IsNull() ? "" : value.Scalar(), place(mark)});
+  }
+
+  std::string list_text(const Field& field, const YAML::Mark& mark, const YAML::Node& list) const {
+    std::string text = "[";
+    for (const auto& element : list) {
+      if (!element.IsScalar()) {
+        refuse(mark, field.key + ": not a list of single values; allowed: " + allowed_values(field));
+      }
+      text += (text.size() == 1 ? "" : ", ") + element.Scalar();
+    }
+    return text + "]";
   }
 
   std::string file_;

@@ -19,6 +19,8 @@ struct PackedBatch {
   std::int64_t samples() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
   std::int64_t tokens() const { return static_cast<std::int64_t>(inputs.size()); }
   std::int64_t supervised_tokens() const;
+  /// Whether a supervised token weighs more than 0: else the batch has neither loss nor gradient.
+  bool has_loss() const;
 };
 
 /// Packs samples in the order given; samples without inputs are left out. Local.

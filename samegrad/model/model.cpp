@@ -1,5 +1,6 @@
 #include "samegrad/model/model.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/tensor.h>
@@ -17,7 +18,8 @@ at::Tensor Model::loss_sum(const PackedBatch& batch, const std::optional<Dropout
   const at::Tensor targets = at::tensor(batch.targets, at::kLong);
   const at::Tensor losses =
       at::cross_entropy_loss(logits(batch, dropout), targets, /*weight=*/{}, at::Reduction::None, kIgnoreTarget);
-  return at::sum(losses, at::kDouble);
+  if (batch.weights.empty()) return at::sum(losses, at::kDouble);
+  return at::sum(losses.to(at::kDouble) * at::tensor(batch.weights, at::kDouble));
 }
 
 std::unique_ptr<Model> make_model(const ModelConfig& config, std::vector<at::Tensor> parameters) {

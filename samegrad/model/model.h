@@ -27,8 +27,8 @@ class Model {
   /// Logits [tokens, choices] of the packed tokens. `dropout`: training; nullopt: evaluation. Local.
   virtual at::Tensor logits(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const = 0;
 
-  /// S of the atom: sum of the cross-entropies of the supervised tokens, added up in double: a float64 scalar that can
-  /// run backward (0 without supervised tokens). Local.
+  /// S of the atom: sum of the cross-entropies of the supervised tokens, each times its weight (batch.weights), added
+  /// up in double: a float64 scalar that can run backward (0 without supervised tokens). Local.
   at::Tensor loss_sum(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const;
 };
 

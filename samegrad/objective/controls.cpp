@@ -8,20 +8,19 @@ namespace samegrad {
 
 namespace {
 
-double inverse(std::int64_t count) { return count == 0 ? 0.0 : 1.0 / static_cast<double>(count); }
+double inverse(double count) { return count == 0.0 ? 0.0 : 1.0 / count; }
 
-struct WindowUnits {
-  std::int64_t units = 0;
-  std::int64_t before_shift = 0;
-};
-
-WindowUnits count_units(std::span<const AtomCounts> atoms) {
-  WindowUnits window;
+AtomCounts sum_of(std::span<const AtomCounts> atoms) {
+  AtomCounts window;
   for (const AtomCounts& atom : atoms) {
     window.units += atom.units;
-    window.before_shift += atom.units_before_shift;
+    window.units_before_shift += atom.units_before_shift;
   }
   return window;
+}
+
+AtomCounts count_window(std::span<const AtomCounts> atoms, std::optional<double> constant) {
+  return constant ? AtomCounts{*constant, *constant} : sum_of(atoms);
 }
 
 }  // namespace
@@ -42,12 +41,14 @@ std::string_view control_name(Control control) {
   return "count-before-shift";
 }
 
-std::vector<double> control_factors(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation) {
+std::vector<double> control_factors(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation,
+                                    std::optional<double> constant) {
   SAMEGRAD_CHECK_OP(accumulation, >=, 1);
   SAMEGRAD_CHECK_OP(static_cast<std::int64_t>(atoms.size()) % accumulation, ==, 0);
-  const WindowUnits window = count_units(atoms);
-  SAMEGRAD_CHECK_OP(window.units, >, 0);
-  const std::int64_t ranks = static_cast<std::int64_t>(atoms.size()) / accumulation;
+  const AtomCounts window = count_window(atoms, constant);
+  SAMEGRAD_CHECK_OP(window.units, >, 0.0);
+  const auto ranks = static_cast<double>(static_cast<std::int64_t>(atoms.size()) / accumulation);
+  const auto microbatches = static_cast<double>(accumulation);
 
   std::vector<double> factors;
   factors.reserve(atoms.size());
@@ -58,19 +59,19 @@ std::vector<double> control_factors(Control control, std::span<const AtomCounts>
     double factor = 0.0;
     switch (control) {
       case Control::kMeanOfMeans:
-        factor = inverse(ranks * accumulation * atom.units);
+        factor = inverse(ranks * microbatches * atom.units);
         break;
       case Control::kExtraAccumulationDivision:
-        factor = inverse(accumulation * window.units);
+        factor = inverse(microbatches * window.units);
         break;
       case Control::kMissingWorldSize:
         factor = inverse(ranks * window.units);
         break;
       case Control::kLocalCount:
-        factor = inverse(ranks * count_units(rank_atoms).units);
+        factor = inverse(ranks * sum_of(rank_atoms).units);
         break;
       case Control::kCountBeforeShift:
-        factor = inverse(window.before_shift);
+        factor = inverse(window.units_before_shift);
         break;
     }
     factors.push_back(factor);
@@ -78,34 +79,36 @@ std::vector<double> control_factors(Control control, std::span<const AtomCounts>
   return factors;
 }
 
-bool control_shows(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation, double relative) {
-  const std::vector<double> factors = control_factors(control, atoms, accumulation);
-  const double right = inverse(count_units(atoms).units);
+bool control_shows(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation, double relative,
+                   std::optional<double> constant) {
+  const std::vector<double> factors = control_factors(control, atoms, accumulation, constant);
+  const double right = inverse(count_window(atoms, constant).units);
   for (std::size_t a = 0; a < atoms.size(); ++a) {
-    if (atoms[a].units > 0 && std::abs(factors[a] - right) > relative * right) return true;
+    if (atoms[a].units > 0.0 && std::abs(factors[a] - right) > relative * right) return true;
   }
   return false;
 }
 
 std::string why_it_cannot_show(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation,
-                               double relative) {
-  if (control_shows(control, atoms, accumulation, relative)) return "";
-  if (control_shows(control, atoms, accumulation, 0.0)) {
+                               double relative, std::optional<double> constant) {
+  if (control_shows(control, atoms, accumulation, relative, constant)) return "";
+  if (control_shows(control, atoms, accumulation, 0.0, constant)) {
     return "the counts of this window differ too little for the tolerance";
   }
   switch (control) {
     case Control::kMeanOfMeans:
-      return "every microbatch has the same number of tokens, so the mean of their means is the mean";
+      return "every microbatch has the same number of units, so the mean of their means is the mean";
     case Control::kExtraAccumulationDivision:
       return "the accumulation is 1";
     case Control::kMissingWorldSize:
       return "there is 1 virtual rank";
     case Control::kLocalCount:
-      return "every rank has the same number of tokens, so the mean of their means is the mean";
+      return "every rank has the same number of units, so the mean of their means is the mean";
     case Control::kCountBeforeShift:
       break;
   }
-  return "labels are not shifted, or no sample has one on its first token, so both counts agree";
+  return "labels are not shifted, no sample has one on its first token, or tokens are not what is counted, so both "
+         "counts agree";
 }
 
 }  // namespace samegrad

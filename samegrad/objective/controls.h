@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,28 +40,31 @@ inline constexpr std::array<Control, 5> kAllControls{Control::kMeanOfMeans, Cont
 /// "mean-of-means", "extra-accumulation-division", "missing-world-size", "local-count", "count-before-shift".
 std::string_view control_name(Control control);
 
-/// The counts of one atom.
+/// The counts of one atom: numbers of units, or their weight.
 struct AtomCounts {
-  std::int64_t units = 0;               ///< supervised units
-  std::int64_t units_before_shift = 0;  ///< what counting labels before the shift gives: units + one for each sample
-                                        ///< whose first token has a label
+  double units = 0.0;               ///< supervised units
+  double units_before_shift = 0.0;  ///< what counting labels before the shift gives: units + one for each sample
+                                    ///< whose first token has a label
 };
 
 /// The control's factor for each atom: its gradient is sum over a of factors[a] * g_a. Atoms are in canonical order,
 /// `accumulation` of them a rank (the lesson's own split: as many processes as virtual ranks). An atom whose own count
-/// the control would divide by and that is 0 gets factor 0: its g_a is +0. Requires at least one supervised unit, and
-/// atoms to be a multiple of accumulation. Local.
+/// the control would divide by and that is 0 gets factor 0: its g_a is +0. Where `constant` is given, the right N is it
+/// and not the sum of the counts. Requires at least one supervised unit, and atoms to be a multiple of accumulation.
+/// Local.
 ///
 /// Some controls are the right gradient on some windows (kExtraAccumulationDivision with accumulation 1,
 /// kMissingWorldSize with one rank, the means with equal counts): a check can reject a control only where
 /// control_shows() holds.
-std::vector<double> control_factors(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation);
+std::vector<double> control_factors(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation,
+                                    std::optional<double> constant = std::nullopt);
 
 /// Whether any factor of an atom with units differs from the right one, 1 / N, by more than `relative` of it. Local.
-bool control_shows(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation, double relative);
+bool control_shows(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation, double relative,
+                   std::optional<double> constant = std::nullopt);
 
 /// "" where control_shows(); else for a person why this window cannot tell the control from the right gradient. Local.
 std::string why_it_cannot_show(Control control, std::span<const AtomCounts> atoms, std::int64_t accumulation,
-                               double relative);
+                               double relative, std::optional<double> constant = std::nullopt);
 
 }  // namespace samegrad

@@ -56,6 +56,21 @@ Unit unit_named(std::string_view name) {
   return *found;
 }
 
+std::string_view divisor_name(const Objective& objective) {
+  if (objective.divides_by_weight()) return "total weight";
+  switch (objective.unit) {
+    case Unit::kToken:
+      return "supervised tokens";
+    case Unit::kSequence:
+      return "sequences";
+    case Unit::kDocument:
+      return "documents";
+    case Unit::kConstant:
+      break;
+  }
+  return "a constant";
+}
+
 void check_objective(const Objective& objective) {
   if (objective.unit == Unit::kConstant && objective.constant < 1) {
     refuse("unit constant needs the number to divide by, at least 1; given is " + std::to_string(objective.constant));

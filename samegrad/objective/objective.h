@@ -30,6 +30,9 @@ struct Objective {
   bool divides_by_weight() const { return unit != Unit::kConstant && (weighted || !class_weights.empty()); }
 };
 
+/// What N counts, for a person: "supervised tokens", "sequences", "documents", "a constant", "total weight". Local.
+std::string_view divisor_name(const Objective& objective);
+
 /// Throws InputError naming what cannot be: a constant without its unit or the other way round, class weights that are
 /// negative, not finite or all 0, and class weights with kSequence or kDocument, where a unit's mean could be over
 /// tokens or over weights. Local.

@@ -14,6 +14,7 @@ WindowUnits::WindowUnits(Objective objective) : objective_(std::move(objective))
 
 void WindowUnits::add(std::int64_t atom, const UnitRow& row) {
   supervised_tokens_ += row.supervised_tokens;
+  if (first_atom_ < 0 && row.supervised_tokens > 0) first_atom_ = atom;
   if (objective_.unit != Unit::kDocument || row.document == kOwnDocument || row.supervised_tokens == 0) return;
   const auto [place, is_first] = documents_.try_emplace(row.document, Document{0, atom, row.weight});
   Document& document = place->second;
@@ -70,7 +71,7 @@ AtomUnits WindowUnits::weigh(std::int64_t atom, std::span<const UnitRow> rows) c
     }
   }
   if (objective_.unit == Unit::kConstant) {
-    result.units = atom == 0 && supervised_tokens_ > 0 ? objective_.constant : 0;
+    result.units = atom == first_atom_ ? objective_.constant : 0;
   }
   return result;
 }

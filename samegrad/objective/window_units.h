@@ -45,7 +45,7 @@ class WindowUnits {
   const Objective& objective() const { return objective_; }
 
   /// The part of atom `atom`, whose rows are `rows`, after all rows of the window were added. A document counts in the
-  /// atom of its first supervised row; a constant N in atom 0 (in none where no token is supervised). Local.
+  /// atom of its first supervised row, and a constant N in the first atom with one. Local.
   AtomUnits weigh(std::int64_t atom, std::span<const UnitRow> rows) const;
 
  private:
@@ -60,6 +60,7 @@ class WindowUnits {
 
   Objective objective_;
   std::int64_t supervised_tokens_ = 0;
+  std::int64_t first_atom_ = -1;  ///< with a supervised token
   std::unordered_map<std::uint64_t, Document> documents_;
 };
 

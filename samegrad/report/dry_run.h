@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "samegrad/objective/loss_sum.h"
 #include "samegrad/report/memory_estimate.h"
 #include "samegrad/report/text_style.h"
 
@@ -16,13 +17,15 @@ struct RankWindow {
   std::int64_t samples = 0;
   std::int64_t input_tokens = 0;
   std::int64_t supervised_tokens = 0;
+  LossSum units{};  ///< its part of N; no loss was computed
 };
 
 struct DryRun {
   std::vector<std::string> data_lines{};  ///< what was read, cut and skipped (data/ingest_report.h)
   MemoryEstimate memory{};                ///< of one rank
   std::int64_t first_update = 1;
-  std::vector<RankWindow> first_window{};  ///< by rank
+  std::vector<RankWindow> first_window{};     ///< by rank
+  std::string counted = "supervised tokens";  ///< what N counts
 };
 
 /// Data, memory, and the first window by rank with what its fullest rank holds above the mean. Local.

@@ -26,6 +26,7 @@ struct LossHistory {
   std::vector<LossPoint> validation{};       ///< of the continuous run; where it has none, of the others
   std::optional<std::int64_t> stopped_at{};  ///< where the stopped run ended and the resumed one began
   bool bytes = false;                        ///< tokens are bytes: a second axis shows bits per byte
+  bool per_token = true;                     ///< N is the number of supervised tokens
 };
 
 /// Training loss S/N of each update. The stopped and the resumed curve are drawn over the continuous one, so that a

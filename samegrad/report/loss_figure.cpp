@@ -13,7 +13,7 @@ namespace {
 // More points than pixels only make the file large.
 constexpr std::size_t kMostPoints = 800;
 
-// Neighbouring updates joined as sums over sums, so that each token keeps its weight.
+// Neighbouring updates joined as sums over sums, so that each unit keeps its weight.
 std::vector<svg::Point> data_points(const std::vector<LossPoint>& points, std::size_t group) {
   std::vector<svg::Point> result;
   for (std::size_t first = 0; first < points.size(); first += group) {
@@ -22,6 +22,7 @@ std::vector<svg::Point> data_points(const std::vector<LossPoint>& points, std::s
     for (std::size_t i = first; i <= last; ++i) {
       joined.sum += points[i].loss.sum;
       joined.count += points[i].loss.count;
+      if (points[i].loss.weight) joined.weight = joined.weight.value_or(0.0) + *points[i].loss.weight;
     }
     result.push_back({static_cast<double>(points[last].update), joined.mean()});
   }
@@ -49,7 +50,8 @@ void add_differences(const std::vector<LossPoint>& part, const std::vector<LossP
 }
 
 std::string subtitle(const LossHistory& history, std::size_t group) {
-  std::string text = "Sum of token losses over number of supervised tokens, of all ranks together";
+  std::string text = history.per_token ? "Sum of token losses over number of supervised tokens, of all ranks together"
+                                       : "Sum of losses over N of the run's objective, of all ranks together";
   text += group == 1 ? ", each update." : ", " + std::to_string(group) + " updates joined into a point.";
   std::int64_t shared = 0;
   double largest = 0.0;
@@ -69,9 +71,11 @@ std::string loss_figure(const LossHistory& history) {
       std::max({history.stopped.size(), history.continuous.size(), history.resumed.size(), std::size_t{1}});
   const std::size_t group = (longest + kMostPoints - 1) / kMostPoints;
   svg::SvgDocument document(svg::kFigureWidth, svg::kFigureHeight, "Training loss per update");
-  const svg::Area area = svg::draw_title(document, "Training loss per token", subtitle(history, group));
+  const svg::Area area = svg::draw_title(document, history.per_token ? "Training loss per token" : "Training loss",
+                                         subtitle(history, group));
 
-  svg::LineChart chart{.x_title = "update", .y_title = "loss per token, S/N (nats)"};
+  svg::LineChart chart{.x_title = "update",
+                       .y_title = history.per_token ? "loss per token, S/N (nats)" : "loss, S/N (nats)"};
   const bool lonely = history.stopped.empty() && history.resumed.empty();
   if (!history.continuous.empty()) {
     const svg::SeriesLook look = lonely ? svg::SeriesLook{.colour = svg::kBlue, .line_width = 1.8}
@@ -104,7 +108,7 @@ std::string loss_figure(const LossHistory& history) {
         {static_cast<double>(*history.stopped_at),
          (history.resumed.empty() ? "stopped at " : "stopped and resumed at ") + std::to_string(*history.stopped_at)});
   }
-  if (history.bytes) chart.second_y = svg::SecondAxis{"bits per byte", 1.0 / std::log(2.0)};
+  if (history.bytes && history.per_token) chart.second_y = svg::SecondAxis{"bits per byte", 1.0 / std::log(2.0)};
   draw_line_chart(document, area, chart);
   return document.str();
 }

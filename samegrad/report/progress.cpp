@@ -46,6 +46,7 @@ std::string header_text(const RunHeader& header, const TextStyle& style) {
               {"updates", updates_text(header)},
               {"window", plural(header.atoms, "atom") + " of " + plural(header.samples_per_atom, "sample") +
                              "; the first one has " + plural(header.first_window_tokens, "supervised token")},
+              {"objective", header.objective},
               {"optimizer", header.optimizer},
               {"processes", std::to_string(header.world_size) + " (" + header.transport + "), " + header.device +
                                 ", one thread each"},

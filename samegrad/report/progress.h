@@ -19,6 +19,7 @@ struct RunHeader {
   std::string model{};   ///< e.g. "encoder, 2 layers, width 128, 4 heads, feed-forward 256, from scratch"
   std::int64_t parameters = 0;
   std::string data{};       ///< e.g. "lesson, 1,024 sequences"
+  std::string objective{};  ///< e.g. "unit token: N is the window's supervised tokens"
   std::string optimizer{};  ///< e.g. "sgd, learning rate 0.1, constant"
   std::int64_t first_update = 1;
   std::int64_t last_update = 0;    ///< of this invocation

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
-#include "samegrad/report/json_number.h"
+#include "samegrad/report/loss_divisor.h"
 
 namespace samegrad {
 namespace {
@@ -30,15 +30,15 @@ Lines lines_of(std::span<const Json> lines, const char* kind, const std::string&
 }
 
 LossPoint loss_point(const Json& line, const Json& loss) {
-  return {line.at("update").get<std::int64_t>(),
-          {number_from_json(loss.at("loss_sum")), loss.at("supervised_tokens").get<std::int64_t>()}};
+  return {line.at("update").get<std::int64_t>(), loss_from_json(loss)};
 }
 
 // Windows that nothing was learned from have no loss.
 std::vector<LossPoint> loss_points(const Lines& lines) {
   std::vector<LossPoint> points;
   for (const Json* line : lines) {
-    if (line->at("supervised_tokens").get<std::int64_t>() > 0) points.push_back(loss_point(*line, *line));
+    const LossPoint point = loss_point(*line, *line);
+    if (point.loss.divisor() > 0.0) points.push_back(point);
   }
   return points;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "samegrad/report/gradient_checks.h"
+#include "samegrad/report/loss_divisor.h"
 #include "samegrad/report/number_text.h"
 
 namespace samegrad {
@@ -41,13 +42,13 @@ CheckResult every_update_check(const ResumeFacts& resume) {
 }
 
 double margin(const EvaluationFacts& set) {
-  return static_cast<double>(set.correct - set.majority_correct) / static_cast<double>(set.loss.count);
+  return static_cast<double>(set.correct - set.majority_correct) / static_cast<double>(set.per_token().count);
 }
 
 CheckResult loss_check(const EvaluationFacts& set) {
   const double loss = set.loss.mean();
   return {set.name + " loss", "finite, S / N",
-          fixed(set.loss.sum, 3) + " / " + grouped(set.loss.count) + " = " + fixed(loss, 5), std::isfinite(loss)};
+          fixed(set.loss.sum, 3) + " / " + divisor_text(set.loss) + " = " + fixed(loss, 5), std::isfinite(loss)};
 }
 
 CheckResult margin_check(const EvaluationFacts& set) {

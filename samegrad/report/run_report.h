@@ -28,11 +28,14 @@ struct ResumeFacts {
 /// One set of samples under the final weights.
 struct EvaluationFacts {
   std::string name{};  ///< validation | test
-  LossSum loss{};
+  LossSum loss{};      ///< of the objective
   std::int64_t sequences = 0;
   std::int64_t correct = 0;              ///< supervised tokens predicted right
   std::int64_t majority_correct = 0;     ///< by always saying the most frequent target
-  std::optional<double> least_margin{};  ///< what (correct - majority_correct) / N must reach, e.g. 0.10
+  std::optional<double> least_margin{};  ///< what (correct - majority_correct) / tokens must reach, e.g. 0.10
+  std::optional<LossSum> token_loss{};   ///< over all supervised tokens, each weighing 1; none: `loss` is that
+
+  const LossSum& per_token() const { return token_loss ? *token_loss : loss; }
 };
 
 /// What happened when a window without supervised tokens was tried.

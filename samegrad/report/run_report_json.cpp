@@ -1,23 +1,25 @@
 #include <cmath>
 
 #include "samegrad/report/json_number.h"
+#include "samegrad/report/loss_divisor.h"
 #include "samegrad/report/run_report.h"
 
 namespace samegrad {
 namespace {
 
 Json set_to_json(const EvaluationFacts& set, bool bytes) {
-  const auto tokens = static_cast<double>(set.loss.count);
+  const auto tokens = static_cast<double>(set.per_token().count);
   Json json{{"loss", number_to_json(set.loss.mean())},
             {"loss_sum", number_to_json(set.loss.sum)},
-            {"tokens", set.loss.count},
+            {"divisor", divisor_to_json(set.loss)},
+            {"tokens", set.per_token().count},
             {"sequences", set.sequences},
-            {"perplexity", number_to_json(std::exp(set.loss.mean()))},
+            {"perplexity", number_to_json(std::exp(set.per_token().mean()))},
             {"correct", set.correct},
             {"accuracy", number_to_json(static_cast<double>(set.correct) / tokens)},
             {"majority_correct", set.majority_correct},
             {"majority_accuracy", number_to_json(static_cast<double>(set.majority_correct) / tokens)}};
-  if (bytes) json["bits_per_byte"] = number_to_json(set.loss.mean() / std::log(2.0));
+  if (bytes) json["bits_per_byte"] = number_to_json(set.per_token().mean() / std::log(2.0));
   return json;
 }
 

@@ -9,19 +9,20 @@ namespace {
 
 std::string evaluation_text(const std::vector<EvaluationFacts>& sets, bool lesson, const TextStyle& style) {
   std::vector<Column> columns{{"set"}};
-  for (const char* title : {"sequences", "tokens N", "loss S/N"}) columns.push_back({title, Align::kRight});
+  for (const char* title : {"sequences", "tokens", "loss S/N"}) columns.push_back({title, Align::kRight});
   columns.push_back({lesson ? "accuracy" : "perplexity", Align::kRight});
   columns.push_back({lesson ? "majority class" : "bits per byte", Align::kRight});
   Table table(std::move(columns));
   for (const EvaluationFacts& set : sets) {
-    const auto tokens = static_cast<double>(set.loss.count);
-    std::vector<std::string> row{set.name, grouped(set.sequences), grouped(set.loss.count), fixed(set.loss.mean(), 5)};
+    const auto tokens = static_cast<double>(set.per_token().count);
+    std::vector<std::string> row{set.name, grouped(set.sequences), grouped(set.per_token().count),
+                                 fixed(set.loss.mean(), 5)};
     if (lesson) {
       row.push_back(percent(static_cast<double>(set.correct) / tokens, 2));
       row.push_back(percent(static_cast<double>(set.majority_correct) / tokens, 2));
     } else {
-      row.push_back(fixed(std::exp(set.loss.mean()), 3));
-      row.push_back(fixed(set.loss.mean() / std::log(2.0), 4));
+      row.push_back(fixed(std::exp(set.per_token().mean()), 3));
+      row.push_back(fixed(set.per_token().mean() / std::log(2.0), 4));
     }
     table.add_row(std::move(row));
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "samegrad/report/loss_divisor.h"
 #include "samegrad/report/number_text.h"
 
 namespace samegrad {
@@ -13,10 +14,13 @@ CheckResult loss_check(const char* name, const PrecisionFacts& facts) {
   const double reference = facts.reference.mean();
   const double error = std::abs(mean - reference);
   const double allowed = facts.gradient.tolerance.allowed(reference);
-  return {name, "S/N = " + shortest(reference) + ", N = " + grouped(facts.reference.count),
+  const bool same_divisor =
+      facts.loss.count == facts.reference.count && std::abs(facts.loss.divisor() - facts.reference.divisor()) <=
+                                                       kFloat64Tolerance.allowed(facts.reference.divisor());
+  return {name, "S/N = " + shortest(reference) + ", N = " + divisor_text(facts.reference),
           "difference " + scientific(error, 3) + ", allowed " + scientific(allowed, 3) +
-              ", N = " + grouped(facts.loss.count),
-          facts.loss.count == facts.reference.count && error <= allowed};
+              ", N = " + divisor_text(facts.loss),
+          same_divisor && error <= allowed};
 }
 
 std::string factor_text(double factor) {
@@ -33,6 +37,12 @@ CheckResult outcome_check(const ControlOutcome& control) {
 }
 
 }  // namespace
+
+std::int64_t Verification::tokens() const {
+  std::int64_t tokens = 0;
+  for (const RankTokens& rank : input.ranks) tokens += rank.tokens;
+  return tokens;
+}
 
 double times_allowed(const Comparison& comparison) { return comparison.worst.error / comparison.worst.allowed; }
 

@@ -24,6 +24,7 @@ struct PrecisionFacts {
   LossSum loss{};       ///< by all processes
   LossSum reference{};  ///< by one
   Comparison gradient{};
+  std::int64_t reference_tokens = 0;  ///< supervised ones, counted by the reference
 };
 
 /// A process's part of the window.
@@ -48,8 +49,9 @@ struct VerificationInput {
   double dropout = 0.0;  ///< in the config; off in every gradient here
   PrecisionFacts float32{};
   PrecisionFacts float64{};
-  std::vector<RankTokens> ranks{};  ///< by process
+  std::vector<RankTokens> ranks{};            ///< by process
   std::vector<ControlOutcome> controls{};
+  std::string counted = "supervised tokens";  ///< what N counts
 };
 
 /// The input judged.
@@ -57,6 +59,8 @@ struct Verification {
   VerificationInput input{};
   std::vector<CheckResult> checks{};
 
+  /// Supervised tokens of the window.
+  std::int64_t tokens() const;
   bool holds() const { return all_hold(checks); }
   /// kDone, or kCheckFailed.
   ExitCode exit_code() const { return holds() ? ExitCode::kDone : ExitCode::kCheckFailed; }

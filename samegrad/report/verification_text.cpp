@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "samegrad/report/facts_list.h"
+#include "samegrad/report/loss_divisor.h"
 #include "samegrad/report/number_text.h"
 #include "samegrad/report/table.h"
 #include "samegrad/report/verification.h"
@@ -28,30 +29,39 @@ std::string window_facts(const VerificationInput& input, const TextStyle& style)
   const std::vector<std::pair<std::string, std::string>> facts{
       {"window", "update " + grouped(input.update) + " of " + grouped(input.total_updates) + ": " + grouped(atoms) +
                      " atoms (" + grouped(input.virtual_ranks) + " virtual ranks x " + grouped(input.accumulation) +
-                     "), N = " + grouped(loss.count) + " supervised tokens, S/N = " + fixed(loss.mean(), 6)},
+                     "), N = " + divisor_text(loss) + " " + input.counted + ", S/N = " + fixed(loss.mean(), 6)},
       {"weights", input.weights},
       {"processes", "W = " + std::to_string(input.ranks.size())},
-      {"reference", "one process, padded batches, ordinary operations, one mean over all tokens"},
+      {"reference", "one process, padded batches, ordinary operations, one division by N"},
       {"dropout", input.dropout > 0.0 ? shortest(input.dropout) + " in the config; off in everything compared here"
                                       : "none in the config"}};
   return facts_list(facts, style);
 }
 
-std::string share_text(const VerificationInput& input, const TextStyle& style) {
+std::string share_text(const Verification& verification, const TextStyle& style) {
+  const VerificationInput& input = verification.input;
   std::vector<Column> columns;
-  for (const char* title : {"process", "atoms", "samples", "tokens", "share of N", "in a mean of means"}) {
+  // What a mean of means does to a token can be said where tokens are what N counts.
+  const bool counts_tokens = input.counted == "supervised tokens";
+  for (const char* title : {"process", "atoms", "samples", "tokens", "share"})
     columns.push_back({title, Align::kRight});
+  if (counts_tokens) {
+    columns.push_back({"in a mean of means", Align::kRight});
+    columns.push_back({"a token there counts"});
   }
-  columns.push_back({"a token there counts"});
   Table table(std::move(columns));
-  const auto window = static_cast<double>(input.float32.loss.count);
+  const auto window = static_cast<double>(verification.tokens());
   const double equal = 1.0 / static_cast<double>(input.ranks.size());
   for (std::size_t r = 0; r < input.ranks.size(); ++r) {
     const RankTokens& rank = input.ranks[r];
     const double share = static_cast<double>(rank.tokens) / window;
-    table.add_row({std::to_string(r), grouped(rank.atoms), grouped(rank.samples), grouped(rank.tokens),
-                   percent(share, 2), percent(equal, 2),
-                   rank.tokens == 0 ? "NaN: a mean of no tokens" : fixed(equal / share, 2) + " times as much"});
+    std::vector<std::string> row{std::to_string(r), grouped(rank.atoms), grouped(rank.samples), grouped(rank.tokens),
+                                 percent(share, 2)};
+    if (counts_tokens) {
+      row.push_back(percent(equal, 2));
+      row.push_back(rank.tokens == 0 ? "NaN: a mean of no tokens" : fixed(equal / share, 2) + " times as much");
+    }
+    table.add_row(std::move(row));
   }
   return table.render(style.cells);
 }
@@ -114,7 +124,7 @@ std::string verification_text(const Verification& verification, const TextStyle&
   const VerificationInput& input = verification.input;
   return verdict(verification, style) + "\n\n" + window_facts(input, style) + "\n" +
          checks_text(verification.checks, style) + controls_text(verification, style) + too_coarse_text(verification) +
-         "\n" + largest_errors_text(input, style) + "\n" + share_text(input, style);
+         "\n" + largest_errors_text(input, style) + "\n" + share_text(verification, style);
 }
 
 }  // namespace samegrad

@@ -1,8 +1,11 @@
 #include "samegrad/train/control_gradients.h"
 
+#include <optional>
+
 #include "samegrad/ddp/gradient_slots.h"
 #include "samegrad/model/model.h"
 #include "samegrad/train/atom_gradient.h"
+#include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/window_batches.h"
 
 namespace samegrad {
@@ -12,12 +15,14 @@ constexpr double kShownRelative = 1e-3;  // well above the comparison's rtol of 
 
 // A label on a sample's first token is what a count before the shift would have counted too. Where targets are not
 // shifted (the lesson), nothing precedes the first input and the two counts agree.
-AtomCounts atom_counts(const PackedBatch& batch, const RunConfig& config) {
-  AtomCounts counts{.units = batch.supervised_tokens(), .units_before_shift = batch.supervised_tokens()};
-  if (config.data.task == "text") {
+// So they do where sequences or documents are counted. An atom's part of a document is its share of its tokens.
+AtomCounts atom_counts(const PackedBatch& batch, const AtomUnits& units, const RunConfig& config) {
+  AtomCounts counts{.units = units.weight, .units_before_shift = units.weight};
+  if (config.data.task == "text" && config.objective.unit == "token") {
     for (std::int64_t sample = 0; sample < batch.samples(); ++sample) {
-      const std::int64_t first = batch.offsets[static_cast<std::size_t>(sample)];
-      counts.units_before_shift += batch.targets[static_cast<std::size_t>(first)] != kIgnoreTarget ? 1 : 0;
+      const auto first = static_cast<std::size_t>(batch.offsets[static_cast<std::size_t>(sample)]);
+      if (batch.targets[first] == kIgnoreTarget) continue;
+      counts.units_before_shift += batch.weights.empty() ? 1.0 : batch.weights[first];
     }
   }
   return counts;
@@ -41,15 +46,21 @@ void add(WeighedSum& control, std::size_t atom, std::span<const float> gradient)
 std::vector<ControlGradient> control_gradients(const RunConfig& config, const SampleSource& train,
                                                const PlanWindow& window, const FlatParameters& parameters) {
   const auto atoms = static_cast<std::int64_t>(window.atoms.size());
-  const WindowBatches batches = window_batches(window, {0, atoms}, train);
+  const Objective objective = training_objective(config, train);
+  const WindowBatches batches = window_batches(window, {0, atoms}, train, objective);
   std::vector<AtomCounts> counts;
-  for (const PackedBatch& batch : batches.atoms) counts.push_back(atom_counts(batch, config));
+  for (std::size_t atom = 0; atom < batches.atoms.size(); ++atom) {
+    counts.push_back(atom_counts(batches.atoms[atom], batches.units[atom], config));
+  }
+  std::optional<double> constant;
+  if (objective.unit == Unit::kConstant) constant = static_cast<double>(objective.constant);
   std::vector<ControlGradient> controls;
   std::vector<WeighedSum> sums;
   for (const Control control : kAllControls) {
-    controls.push_back({control, why_it_cannot_show(control, counts, config.plan.accumulation, kShownRelative), {}});
+    controls.push_back(
+        {control, why_it_cannot_show(control, counts, config.plan.accumulation, kShownRelative, constant), {}});
     if (!controls.back().cannot_show.empty()) continue;
-    sums.push_back({control_factors(control, counts, config.plan.accumulation),
+    sums.push_back({control_factors(control, counts, config.plan.accumulation, constant),
                     std::vector<double>(static_cast<std::size_t>(parameters.layout().flat_elements()), 0.0)});
   }
 

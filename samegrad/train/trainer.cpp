@@ -8,6 +8,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/fault_point.h"
 #include "samegrad/train/schedule.h"
+#include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/whole_gradient.h"
 #include "samegrad/train/window_batches.h"
 
@@ -16,6 +17,7 @@ namespace samegrad {
 Trainer::Trainer(const RunConfig& config, const SampleSource& train, const UpdatePlan& plan, Communicator& comm,
                  std::string digest, TrainState state)
     : config_(&config),
+      objective_(training_objective(config, train)),
       train_(&train),
       plan_(&plan),
       comm_(&comm),
@@ -42,8 +44,10 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
   try {
     plan_window = plan_->window(result.update);
     result.epoch = plan_window.epoch;
-    batches = window_batches(plan_window, range, *train_);
+    batches = window_batches(plan_window, range, *train_, objective_);
     request.count = batches.supervised_units;
+    request.atom_weights = batches.atom_weights;
+    result.supervised_tokens = batches.window_tokens;
   } catch (const Error& error) {
     request.failure = error.what();
     request.failure_exit_code = static_cast<int>(error.exit_code());
@@ -60,10 +64,10 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
   }
   if (result.action != WindowAction::kTrain) return result;
 
-  for (const PackedBatch& batch : batches.atoms) {
-    window.backward(batch.supervised_tokens(), [&] {
+  for (std::size_t i = 0; i < batches.atoms.size(); ++i) {
+    run_atom(window, batches.units[i], [&] {
       fault_point("backward", comm_->rank(), result.update);
-      return model_->loss_sum(batch,
+      return model_->loss_sum(batches.atoms[i],
                               DropoutKey{static_cast<std::uint64_t>(config_->seed), result.update, window.atom()});
     });
   }
@@ -74,7 +78,7 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
   step(result, window);
   pass(result, plan_window);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  gather_shares(result, {batches.supervised_units, batches.input_tokens, window.seconds()});
+  gather_shares(result, {batches.supervised_tokens, batches.input_tokens, window.seconds()});
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "samegrad/ddp/gradient_slots.h"
 #include "samegrad/ddp/window.h"
 #include "samegrad/model/model.h"
+#include "samegrad/objective/objective.h"
 #include "samegrad/plan/update_plan.h"
 #include "samegrad/train/train_state.h"
 
@@ -30,9 +31,10 @@ struct UpdateResult {
   std::int64_t update = 0;
   std::int64_t epoch = 0;
   WindowAction action = WindowAction::kTrain;
-  LossSum loss;                ///< S and N of the window, global
-  bool stepped = false;        ///< false: nothing moved (skipped window or non-finite gradient)
-  double gradient_norm = 0.0;  ///< of S/N's gradient, before clipping
+  LossSum loss;                        ///< S and N of the objective over the window, global
+  std::int64_t supervised_tokens = 0;  ///< of the window, global
+  bool stepped = false;                ///< false: nothing moved (skipped window or non-finite gradient)
+  double gradient_norm = 0.0;          ///< of S/N's gradient, before clipping
   double clip_factor = 1.0;
   double learning_rate = 0.0;
   std::string gradient_hash;    ///< of the gradient before clipping
@@ -65,6 +67,7 @@ class Trainer {
   void gather_shares(UpdateResult& result, const RankShare& mine);
 
   const RunConfig* config_;
+  Objective objective_;
   const SampleSource* train_;
   const UpdatePlan* plan_;
   Communicator* comm_;

@@ -13,6 +13,7 @@
 #include "samegrad/ddp/window.h"
 #include "samegrad/model/model.h"
 #include "samegrad/objective/scale.h"
+#include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/whole_gradient.h"
 #include "samegrad/train/window_batches.h"
 #include "samegrad/train/window_gradient.h"
@@ -33,7 +34,7 @@ std::vector<float> lesson_form(const Model& model, const WindowBatches& batches,
   bind_gradients(parameters, buffer);
   const double factor = loss_sum_factor(GradientReduction::kMean, comm.size(), global_count);
   for (const PackedBatch& batch : batches.atoms) {
-    if (batch.supervised_tokens() > 0) (model.loss_sum(batch, std::nullopt) * factor).backward();
+    if (batch.has_loss()) (model.loss_sum(batch, std::nullopt) * factor).backward();
   }
   mean_over_ranks(comm, buffer.values(), label);
   return {buffer.values().begin(), buffer.values().end()};
@@ -52,7 +53,7 @@ WindowCheck check_window(const RunConfig& config, const SampleSource& train, con
   const auto atoms = static_cast<std::int64_t>(window.atoms.size());
   const AtomRange range = rank_ranges(atoms, comm.size())[static_cast<std::size_t>(comm.rank())];
   check.lesson_form = lesson_form(
-      *model, window_batches(window, range, train), static_cast<double>(check.loss.count),
+      *model, window_batches(window, range, train, training_objective(config, train)), check.loss.divisor(),
       {"lesson's mean reduction", window.update, std::chrono::seconds(config.run.timeout_s)}, comm, state.parameters);
   for (const at::Tensor& tensor : state.parameters.tensors()) tensor.mutable_grad().reset();
   return check;

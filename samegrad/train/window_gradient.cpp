@@ -6,6 +6,7 @@
 #include "samegrad/comm/agreement.h"
 #include "samegrad/ddp/window.h"
 #include "samegrad/model/model.h"
+#include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/window_batches.h"
 
 namespace samegrad {
@@ -15,15 +16,19 @@ WindowGradient window_gradient(const RunConfig& config, const SampleSource& trai
   const std::unique_ptr<Model> model = make_model(config.model, parameters.tensors());
   const auto atoms = static_cast<std::int64_t>(window.atoms.size());
   const AtomRange range = rank_ranges(atoms, comm.size())[static_cast<std::size_t>(comm.rank())];
-  const WindowBatches batches = window_batches(window, range, train);
+  const WindowBatches batches = window_batches(window, range, train, training_objective(config, train));
   GradientBufferPool pool(parameters.set());
   WindowGradient result{.loss = {}, .gradient = {parameters.layout().type(), parameters.layout().flat_elements()}};
   {
     Window exact(parameters.set(), pool, comm,
-                 {.count = batches.supervised_units, .atoms = range.size(), .update = window.update, .digest = digest},
+                 {.count = batches.supervised_units,
+                  .atoms = range.size(),
+                  .atom_weights = batches.atom_weights,
+                  .update = window.update,
+                  .digest = digest},
                  {}, {.timeout = std::chrono::seconds(config.run.timeout_s)});
-    for (const PackedBatch& batch : batches.atoms) {
-      exact.backward(batch.supervised_tokens(), [&] { return model->loss_sum(batch, std::nullopt); });
+    for (std::size_t i = 0; i < batches.atoms.size(); ++i) {
+      run_atom(exact, batches.units[i], [&] { return model->loss_sum(batches.atoms[i], std::nullopt); });
     }
     exact.reduce();
     result.loss = exact.loss();

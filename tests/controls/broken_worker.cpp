@@ -18,6 +18,7 @@ using samegrad::Communicator;
 using samegrad::DropoutKey;
 using samegrad::GradientReduction;
 using samegrad::Model;
+using samegrad::Objective;
 using samegrad::PackedBatch;
 using samegrad::PlanWindow;
 using samegrad::SampleSource;
@@ -65,12 +66,15 @@ at::Tensor wrap_loss_sum(const Model* model, const PackedBatch& batch, const std
   return sum;
 }
 
-WindowBatches real_window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source) asm(
-    "__real__ZN8samegrad14window_batchesERKNS_10PlanWindowENS_9AtomRangeERKNS_12SampleSourceE");
-WindowBatches wrap_window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source) asm(
-    "__wrap__ZN8samegrad14window_batchesERKNS_10PlanWindowENS_9AtomRangeERKNS_12SampleSourceE");
-WindowBatches wrap_window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source) {
-  WindowBatches batches = real_window_batches(window, range, source);
+WindowBatches
+real_window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source, const Objective& objective) asm(
+    "__real__ZN8samegrad14window_batchesERKNS_10PlanWindowENS_9AtomRangeERKNS_12SampleSourceERKNS_9ObjectiveE");
+WindowBatches
+wrap_window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source, const Objective& objective) asm(
+    "__wrap__ZN8samegrad14window_batchesERKNS_10PlanWindowENS_9AtomRangeERKNS_12SampleSourceERKNS_9ObjectiveE");
+WindowBatches wrap_window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source,
+                                  const Objective& objective) {
+  WindowBatches batches = real_window_batches(window, range, source, objective);
   units_of_this_rank = static_cast<double>(batches.supervised_units);
   samples_of_this_rank = 0;
   for (const PackedBatch& atom : batches.atoms) samples_of_this_rank += atom.samples();

@@ -91,6 +91,7 @@ struct Change {
   void operator()(double* value) const { *value += 0.25; }
   void operator()(bool* value) const { *value = !*value; }
   void operator()(std::string* value) const { *value += "-other"; }
+  void operator()(std::vector<double>* value) const { value->push_back(0.5); }
 };
 
 bool may_change(const Field& field) {

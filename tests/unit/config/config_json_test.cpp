@@ -73,6 +73,8 @@ TEST(ConfigDigest, ChangesWithWhatDecidesBitsAndWithNothingElse) {
         *value += "x";
       } else if constexpr (std::is_same_v<decltype(value), bool*>) {
         *value = !*value;
+      } else if constexpr (std::is_same_v<decltype(value), std::vector<double>*>) {
+        value->push_back(1);
       } else {
         *value += 1;
       }

@@ -128,6 +128,30 @@ TEST_F(LoadConfig, RefusesWrongTypesNamingValueAndWhatIsAllowed) {
   EXPECT_NE(refused("[1]: 3\n").find("a key must be a plain name"), std::string::npos);
 }
 
+TEST_F(LoadConfig, AListIsGivenInBracketsOrWithCommas) {
+  const std::vector<double> list{1, 2.5, 0, 1e-3};
+  EXPECT_EQ(load("objective:\n  class_weights: [1, 2.5, 0, 1e-3]\n").objective.class_weights, list);
+  EXPECT_EQ(load("objective:\n  class_weights:\n    - 1\n    - 2.5\n    - 0\n    - 1e-3\n").objective.class_weights,
+            list);
+  EXPECT_EQ(load("", {"objective.class_weights=1,2.5,0,1e-3"}).objective.class_weights, list);
+  EXPECT_EQ(load("", {"objective.class_weights=[ 1 , 2.5, 0, 1e-3]"}).objective.class_weights, list);
+  for (const char* value : {"", "[]"}) {
+    EXPECT_TRUE(load("", {std::string("objective.class_weights=") + value}).objective.class_weights.empty());
+  }
+  for (const char* value : {"1,,2,3,4", "1,2,3,", "a", "[1,2", "1 2 3 4"}) {
+    EXPECT_NE(set_refused(std::string("objective.class_weights=") + value).find("is no list of numbers"),
+              std::string::npos)
+        << value;
+  }
+  for (const char* value : {"1,2,-3,4", "1,nan,3,4", "1,2,inf,4"}) {
+    EXPECT_NE(
+        set_refused(std::string("objective.class_weights=") + value).find("negative or not finite; allowed: a list"),
+        std::string::npos)
+        << value;
+  }
+  EXPECT_NE(refused("objective: {class_weights: [[1], 2]}\n").find("not a list of single values"), std::string::npos);
+}
+
 TEST_F(LoadConfig, RefusesNumbersThatAreNone) {
   for (const char* value :
        {"9223372036854775808", "1e3", "1.5", "0x10", "", " 5", "5 ", "+5", "99999999999999999999"}) {
@@ -155,7 +179,6 @@ TEST_F(LoadConfig, RefusesWhatIsNotBuiltByName) {
   for (const char* backend : {"nccl", "mpi"}) {
     EXPECT_NE(set_refused(std::string("run.backend=") + backend).find("is not built"), std::string::npos) << backend;
   }
-  EXPECT_NE(set_refused("objective.unit=sequence").find("allowed: only token"), std::string::npos);
   EXPECT_NE(set_refused("plan.balance=longest").find("allowed: only none"), std::string::npos);
 }
 

@@ -51,6 +51,34 @@ const Case kCases[] = {
     {"LessonNeedsClasses", RunConfig{}, [](RunConfig& c) { c.model.classes = 3; }, "model.classes: 3"},
     {"LessonNeedsOrderedLengths", RunConfig{}, [](RunConfig& c) { c.data.split = 128; }, "shortest <= split < longest"},
     {"LessonHasNoFiles", RunConfig{}, [](RunConfig& c) { c.data.train = "a.txt"; }, "this is the lesson"},
+    {"ConstantNeedsItsNumber", RunConfig{}, [](RunConfig& c) { c.objective.unit = "constant"; },
+     "objective.constant: 0 with objective.unit constant"},
+    {"AConstantNeedsItsUnit", RunConfig{}, [](RunConfig& c) { c.objective.constant = 9; },
+     "objective.constant: 9 with objective.unit token"},
+    {"TheLessonHasNoDocuments", RunConfig{}, [](RunConfig& c) { c.objective.unit = "document"; }, "use sequence"},
+    {"AStreamHasNoDocuments", text_config(),
+     [](RunConfig& c) { c.objective.unit = "document", c.data.train = "a.txt", c.data.txt = "stream"; },
+     "knows no documents"},
+    {"AWeightForEachClass", RunConfig{},
+     [](RunConfig& c) {
+       c.objective.class_weights = {1, 2, 3};
+     },
+     "3 weights; needs one for each of the 4 classes"},
+    {"AWeightForEachToken", text_config(),
+     [](RunConfig& c) {
+       c.objective.class_weights = {1, 2, 3};
+     },
+     "3 weights; needs one for each of the 256 tokens"},
+    {"ClassWeightsNotAllZero", RunConfig{},
+     [](RunConfig& c) {
+       c.objective.class_weights = {0, 0, 0, 0};
+     },
+     "all 0"},
+    {"ClassWeightsInASequencesMean", RunConfig{},
+     [](RunConfig& c) {
+       c.objective.class_weights = {1, 2, 3, 4}, c.objective.unit = "sequence";
+     },
+     "with objective.unit sequence"},
     {"TextNeedsAFile", text_config(), [](RunConfig& c) { c.data.train = ""; }, "--set data.train=FILE"},
     {"TextNeedsDecoder", text_config(), [](RunConfig& c) { c.model.kind = "encoder"; }, "needs decoder"},
     {"TextNeedsAllBytes", text_config(), [](RunConfig& c) { c.model.vocabulary = 255; }, "at least 256"},

@@ -80,7 +80,7 @@ TEST(Controls, SayWhyTheyCannotShowExactlyWhereTheyCannot) {
     EXPECT_EQ(why_it_cannot_show(control, kAtoms, 2, 1e-3), "") << control_name(control);
     EXPECT_NE(why(control, {{5, 5}}, 1), "") << control_name(control);
   }
-  EXPECT_NE(why(Control::kMeanOfMeans, {{5, 5}, {5, 5}}, 1).find("same number of tokens"), std::string::npos);
+  EXPECT_NE(why(Control::kMeanOfMeans, {{5, 5}, {5, 5}}, 1).find("same number of units"), std::string::npos);
   EXPECT_EQ(why(Control::kExtraAccumulationDivision, {{5, 5}, {7, 7}}, 1), "the accumulation is 1");
   EXPECT_EQ(why(Control::kMissingWorldSize, {{5, 5}, {7, 7}}, 2), "there is 1 virtual rank");
   EXPECT_NE(why(Control::kLocalCount, {{5, 5}, {7, 7}, {6, 6}, {6, 6}}, 2).find("same number"), std::string::npos);

@@ -111,6 +111,7 @@ TEST(WindowUnits, AConstantIsNOnceAndIsNothingWhereNothingIsSupervised) {
   EXPECT_EQ(window.atoms[0].units, 48);
   EXPECT_TRUE(window.token_weights.empty());
   EXPECT_EQ(weigh(constant, {{{0}}, {{0}}}).units, 0);
+  EXPECT_EQ(weigh(constant, {{{0}}, {{3}}}).atoms[1].units, 48);  // an atom of N has work
   const Objective weighted{.unit = Unit::kConstant, .constant = 48, .weighted = true};
   EXPECT_FALSE(weighted.divides_by_weight());
   EXPECT_EQ(weigh(weighted).token_weights[2], 2.0);

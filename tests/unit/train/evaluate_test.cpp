@@ -45,9 +45,11 @@ TEST(Evaluate, SumsAreTheTreesOverBatchesForEveryNumberOfRanks) {
   const double expected = testing::literal_tree(sums, 0, sums.size());
   for (const int world_size : {1, 2, 3, 4, 5, 7, 8, 13}) {
     const auto errors = testing::run_ranks(world_size, [&](Communicator& comm) {
-      const Evaluation result = evaluate(*model, source, kBatchSize, comm, std::chrono::minutes(1));
+      const Evaluation result = evaluate(*model, source, {}, kBatchSize, comm, std::chrono::minutes(1));
       EXPECT_EQ(result.loss.sum, expected) << world_size << " ranks";
       EXPECT_EQ(result.loss.count, count);
+      EXPECT_EQ(result.token_loss.sum, expected);
+      EXPECT_EQ(result.token_loss.count, count);
       EXPECT_EQ(result.samples, source.size());
     });
     EXPECT_EQ(errors, testing::nothing_thrown(world_size));

@@ -53,8 +53,10 @@ TEST_P(ModelAndReference, AgreeInLossCountAndEveryComponentOfTheGradient) {
   std::int64_t supervised = 0;
   for (const Sample& sample : samples) supervised += sample.supervised_tokens();
 
-  const ReferenceResult reference = reference_gradient(c.config, parameters, c.dtype, samples);
-  EXPECT_EQ(reference.count, supervised);
+  const ReferenceResult reference = reference_gradient(c.config, {}, parameters, c.dtype, samples);
+  EXPECT_EQ(reference.units, supervised);
+  EXPECT_EQ(reference.supervised_tokens, supervised);
+  EXPECT_EQ(reference.divisor, static_cast<double>(supervised));
   const std::unique_ptr<Model> model = make_model(c.config, parameters);
   const auto loss_sum = model->loss_sum(pack(samples), std::nullopt).item<double>();
   EXPECT_NEAR(reference.loss_sum, loss_sum, (c.dtype == at::kFloat ? 1e-6 : 1e-13) * loss_sum);
@@ -82,7 +84,7 @@ TEST_P(ModelAndReference, DisagreeWhenTheMeanIsTakenPerAtom) {
                                         static_cast<double>(sample.supervised_tokens()) / 2.0;
   }
   const std::vector<at::Tensor> wrong = gradients_of(mean_of_means, parameters);
-  const ReferenceResult reference = reference_gradient(c.config, parameters, c.dtype, samples);
+  const ReferenceResult reference = reference_gradient(c.config, {}, parameters, c.dtype, samples);
   double largest = 0.0;
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     largest = std::max(largest, (wrong[i] - reference.gradients[i]).abs().max().item<double>());
@@ -94,8 +96,8 @@ TEST(Reference, SingleAndDoublePrecisionAgreeFromTheSameParameters) {
   const ModelConfig config = encoder_config();
   const std::vector<at::Tensor> parameters = random_parameters(config, at::kFloat);
   const std::vector<Sample> samples = random_samples(config, {20, 3});
-  const ReferenceResult single = reference_gradient(config, parameters, at::kFloat, samples);
-  const ReferenceResult twice = reference_gradient(config, parameters, at::kDouble, samples);
+  const ReferenceResult single = reference_gradient(config, {}, parameters, at::kFloat, samples);
+  const ReferenceResult twice = reference_gradient(config, {}, parameters, at::kDouble, samples);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     EXPECT_TRUE(single.gradients[i].to(at::kDouble).allclose(twice.gradients[i], 1e-4, 1e-6)) << i;
   }
@@ -104,7 +106,7 @@ TEST(Reference, SingleAndDoublePrecisionAgreeFromTheSameParameters) {
 TEST(Reference, LeavesTheGivenParametersAndTheirGradientsAlone) {
   const ModelConfig config = decoder_config();
   const std::vector<at::Tensor> parameters = random_parameters(config, at::kFloat);
-  reference_gradient(config, parameters, at::kFloat, random_samples(config, {6}));
+  reference_gradient(config, {}, parameters, at::kFloat, random_samples(config, {6}));
   const std::vector<at::Tensor> fresh = random_parameters(config, at::kFloat);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     EXPECT_FALSE(parameters[i].grad().defined());
@@ -116,7 +118,7 @@ TEST(Reference, RefusesAWindowWithoutSupervisedTokens) {
   const ModelConfig config = encoder_config();
   std::vector<Sample> samples = random_samples(config, {6});
   samples[0].targets.assign(6, kIgnoreTarget);
-  EXPECT_THROW(reference_gradient(config, random_parameters(config, at::kFloat), at::kFloat, samples), RunError);
+  EXPECT_THROW(reference_gradient(config, {}, random_parameters(config, at::kFloat), at::kFloat, samples), RunError);
 }
 
 }  // namespace
