@@ -3,18 +3,21 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 # g++ refuses a precompiled header that was made with another setting, so programs are compiled like the libraries.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
 
-find_program(SAMEGRAD_CCACHE ccache)
-if(SAMEGRAD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Precompiled headers are cached only with this sloppiness (ccache manual, "Precompiled headers").
-  set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${SAMEGRAD_CCACHE})
+# In another project's build these are that project's choice.
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release)
+  endif()
+  find_program(SAMEGRAD_CCACHE ccache)
+  if(SAMEGRAD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    # Precompiled headers are cached only with this sloppiness (ccache manual, "Precompiled headers").
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${SAMEGRAD_CCACHE})
+  endif()
 endif()
 
 # Contracting a*b+c into one rounding would make bits depend on the compiler's mood (docs/exactness.md).
@@ -29,7 +32,9 @@ endif()
 function(samegrad_layer name)
   cmake_parse_arguments(ARG "TORCH" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(samegrad_${name} STATIC ${ARG_SOURCES})
-  target_include_directories(samegrad_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_include_directories(samegrad_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                                     $<INSTALL_INTERFACE:include>)
+  target_compile_features(samegrad_${name} PUBLIC cxx_std_20)
   target_compile_options(samegrad_${name} PRIVATE ${SAMEGRAD_COMPILE_OPTIONS})
   target_link_libraries(samegrad_${name} PUBLIC ${ARG_DEPENDS})
   if(ARG_TORCH)
@@ -42,8 +47,8 @@ function(samegrad_use_torch target)
   target_link_libraries(${target} PUBLIC Libtorch::cpu)
   target_compile_options(${target} PRIVATE -fPIC)  # programs too, or the precompiled header does not fit them
   if(NOT TARGET samegrad_torch_pch)
-    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/torch_pch.cpp CONTENT "")
-    add_library(samegrad_torch_pch OBJECT ${CMAKE_BINARY_DIR}/torch_pch.cpp)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/torch_pch.cpp CONTENT "")
+    add_library(samegrad_torch_pch OBJECT ${PROJECT_BINARY_DIR}/torch_pch.cpp)
     target_link_libraries(samegrad_torch_pch PUBLIC Libtorch::cpu)
     target_compile_options(samegrad_torch_pch PRIVATE ${SAMEGRAD_COMPILE_OPTIONS})
     target_precompile_headers(samegrad_torch_pch PRIVATE <ATen/ATen.h> <torch/csrc/autograd/autograd.h>

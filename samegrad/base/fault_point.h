@@ -1,5 +1,5 @@
-// Places where a test makes a process fail. The programs link samegrad_no_faults, in which this does nothing; only the
-// test worker links samegrad_env_faults.
+// Places where a test makes a process fail. It does nothing in programs; only the test worker links
+// samegrad_env_faults.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,183 @@
+"""samegrad as a library from outside: the installed package, the examples built against it, and its source as a part of
+another project."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
+SOURCE = pathlib.Path(os.environ["SAMEGRAD_SOURCE"])
+EXAMPLES = SOURCE / "examples"
+# Always the same folder, so that the compiler cache knows the commands.
+PLACE = BIN.parent / "package"
+
+
+def call(*words, **options):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=280, **options)
+
+
+def done(*words, **options):
+    result = call(*words, **options)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def configure(source, build, *settings):
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    return call("cmake", "-G", "Ninja", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release", *launcher, *settings)
+
+
+@pytest.fixture(scope="module")
+def prefix():
+    """The package, moved after it was installed."""
+    shutil.rmtree(PLACE, ignore_errors=True)
+    done("cmake", "--install", BIN.parent, "--component", "library", "--prefix", PLACE / "installed")
+    (PLACE / "installed").rename(PLACE / "moved")
+    return PLACE / "moved"
+
+
+@pytest.fixture(scope="module")
+def examples(prefix):
+    """Folder of the built examples."""
+    configured = configure(SOURCE / "tests/package/outside", PLACE / "outside", f"-DCMAKE_PREFIX_PATH={prefix}",
+                           f"-DSAMEGRAD_EXAMPLES={EXAMPLES}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wshadow -Werror")
+    assert configured.returncode == 0, configured.stderr
+    done("ninja", "-j1", "-C", PLACE / "outside")
+    return PLACE / "outside"
+
+
+def project(folder, text, name="user"):
+    """A project of one CMakeLists.txt."""
+    source = folder / name
+    source.mkdir()
+    (source / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject({name} LANGUAGES CXX)\n{text}")
+    return source
+
+
+def launch(ranks, program):
+    """What the program prints on that many ranks, sorted by line."""
+    return sorted(done(BIN / "samegrad", "launch", "--nproc", ranks, "--", program).splitlines())
+
+
+def test_the_package_holds_the_library_and_its_headers_and_nothing_of_the_programs(prefix):
+    installed = {str(file.relative_to(prefix)) for file in prefix.rglob("*") if file.is_file()}
+    assert {"include/samegrad/comm/init.h", "include/samegrad/ddp/distributed_data_parallel.h",
+            "include/samegrad/plan/atom_tree.h", "lib/libsamegrad_ddp.a", "lib/cmake/samegrad/samegradConfig.cmake"} <= installed
+    folders = {name.split("/")[2] for name in installed if name.startswith("include/")}
+    assert folders <= {"base", "objective", "plan", "comm", "ddp", "checkpoint"}
+    assert not any(name.startswith("bin/") for name in installed)
+    targets = "".join(file.read_text() for file in prefix.glob("lib/cmake/samegrad/*.cmake"))
+    for foreign in ("yaml", "CLI11", "simdjson", "Werror", "ffp-contract", str(SOURCE / "samegrad"), str(PLACE)):
+        assert foreign not in targets, foreign
+
+
+def test_every_example_is_built_and_listed(examples):
+    names = {file.parent.name for file in EXAMPLES.glob("*/CMakeLists.txt")}
+    assert {"own_hook", "uneven_inputs", "torchrun"} <= names
+    listed = set(re.findall(r"^\| \[(\w+)\]", (EXAMPLES / "README.md").read_text(), re.MULTILINE))
+    assert names == listed == {name for name in names if (examples / name).exists()}
+
+
+def test_own_hook_weights_ranks_by_their_samples(examples):
+    """(12 * 1 + 36 * 3) / 48 = 2.5; a mean of means is 2."""
+    assert launch(1, examples / "own_hook") == ["gradient over 12 samples: 1"]
+    assert launch(2, examples / "own_hook") == ["gradient over 48 samples: 2.5"]
+    assert launch(3, examples / "own_hook") == ["gradient over 84 samples: 2.71429"]
+
+
+def test_uneven_inputs_end_with_the_same_parameters_on_all_ranks(examples):
+    """Each update is the mean over all ranks: 1, 1, then 2/3, 2/3 without rank 0, then 1/3, 1/3 without rank 1."""
+    assert launch(1, examples / "uneven_inputs") == ["rank 0: 2 batches, weight -2"]
+    assert launch(3, examples / "uneven_inputs") == [f"rank {rank}: {2 * rank + 2} batches, weight -4" for rank in range(3)]
+
+
+def test_the_program_under_torchrun(examples):
+    said = done(SOURCE / ".venv/bin/torchrun", "--no-python", "--nproc-per-node", 2, examples / "torchrun")
+    assert sorted(said.splitlines()) == [f"rank {rank} of 2 over shm: gradient 1.5" for rank in range(2)]
+
+
+@pytest.mark.parametrize("way", [
+    "add_subdirectory({source} samegrad.build)",
+    "include(FetchContent)\nFetchContent_Declare(samegrad SOURCE_DIR {source})\nFetchContent_MakeAvailable(samegrad)",
+], ids=["add_subdirectory", "FetchContent"])
+def test_the_source_is_a_part_of_another_project_which_keeps_its_own_settings(tmp_path, way):
+    source = project(tmp_path, way.format(source=SOURCE) + """
+foreach(foreign samegrad samegrad-worker samegrad_config samegrad_data)
+  if(TARGET ${foreign})
+    message(FATAL_ERROR "${foreign} is a target")
+  endif()
+endforeach()
+foreach(variable CMAKE_CXX_STANDARD CMAKE_RUNTIME_OUTPUT_DIRECTORY CMAKE_POSITION_INDEPENDENT_CODE
+         CMAKE_EXPORT_COMPILE_COMMANDS)
+  if(NOT "${${variable}}" STREQUAL "")
+    message(FATAL_ERROR "${variable} is ${${variable}}")
+  endif()
+endforeach()
+file(WRITE ${CMAKE_BINARY_DIR}/uses.cpp "#include <samegrad/comm/init.h>\\nint main() { return 0; }\\n")
+add_executable(uses ${CMAKE_BINARY_DIR}/uses.cpp)
+target_link_libraries(uses PRIVATE samegrad::ddp)
+""")
+    absent = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON" for package in ("yaml-cpp", "CLI11", "simdjson", "GTest")]
+    configured = configure(source, tmp_path / "build", *absent)
+    assert configured.returncode == 0, configured.stderr
+    (scale,) = re.findall(r"^(\S+/scale\.cpp\.o):", done("ninja", "-C", tmp_path / "build", "-t", "targets", "all"), re.M)
+    done("ninja", "-C", tmp_path / "build", scale)
+    commands = done("ninja", "-C", tmp_path / "build", "-t", "commands", "uses")
+    (own,) = [line for line in commands.splitlines() if "-c " in line and "uses.cpp" in line]
+    assert "-Werror" not in own and "-ffp-contract" not in own and "pch" not in own, own
+
+
+FAKE = """#define TORCH_VERSION_MAJOR 2
+#define TORCH_VERSION_MINOR 10
+#define TORCH_VERSION_PATCH 1
+"""
+
+
+def fake_libtorch(folder):
+    header = folder / "fake/include/torch/headeronly/version.h"
+    header.parent.mkdir(parents=True)
+    header.write_text(FAKE)
+    return folder / "fake"
+
+
+def test_another_version_of_libtorch_is_refused_by_name_when_configuring(tmp_path, prefix):
+    fake = fake_libtorch(tmp_path)
+    given = project(tmp_path, "find_package(samegrad CONFIG REQUIRED)\n", "given")
+    found = project(tmp_path, f"""add_library(torch INTERFACE IMPORTED)
+target_include_directories(torch INTERFACE {fake}/include)
+find_package(samegrad CONFIG REQUIRED)
+""", "found")
+    for source, settings in [(given, [f"-DSAMEGRAD_LIBTORCH={fake}"]), (found, []), (SOURCE, [f"-DSAMEGRAD_LIBTORCH={fake}"])]:
+        refused = configure(source, tmp_path / f"{source.name}.build", f"-DCMAKE_PREFIX_PATH={prefix}", *settings)
+        said = " ".join(refused.stderr.split())
+        assert refused.returncode != 0
+        assert "[configure] libtorch version: 2.10.1 in '" in said and "supported is 2.11.x" in said, said
+
+
+def test_a_folder_without_libtorch_is_refused_with_what_to_give(tmp_path, prefix):
+    source = project(tmp_path, "find_package(samegrad CONFIG REQUIRED)\n")
+    refused = configure(source, tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DSAMEGRAD_LIBTORCH={tmp_path}")
+    assert refused.returncode != 0
+    assert "give -DSAMEGRAD_LIBTORCH=DIR with DIR/include and DIR/lib" in " ".join(refused.stderr.split())
+
+
+def test_a_torch_that_the_project_has_found_itself_is_the_one_that_is_linked(tmp_path, prefix):
+    (torch,) = SOURCE.glob(".venv/lib/python3*/site-packages/torch")
+    source = project(tmp_path, f"""add_library(torch INTERFACE IMPORTED)
+target_include_directories(torch INTERFACE {torch}/include)
+find_package(samegrad CONFIG REQUIRED)
+get_target_property(linked Libtorch::cpu INTERFACE_LINK_LIBRARIES)
+message(STATUS "linked: ${{linked}}, version ${{Libtorch_VERSION}}")
+""")
+    configured = configure(source, tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    assert "linked: torch, version 2.11." in configured.stdout, configured.stdout + configured.stderr
+
+
+def test_another_minor_version_of_samegrad_is_refused(tmp_path, prefix):
+    source = project(tmp_path, "find_package(samegrad 0.2 CONFIG REQUIRED)\n")
+    refused = configure(source, tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    assert refused.returncode != 0 and 'compatible with requested version "0.2"' in " ".join(refused.stderr.split())
