@@ -37,6 +37,12 @@ std::string failure_line(const AgreementRecord& record, std::size_t rank) {
   return message.empty() ? "[agreement] rank " + std::to_string(rank) + " failed without a message" : message;
 }
 
+std::vector<TermRecords> terms_of(std::span<const AgreementRecord> records) {
+  std::vector<TermRecords> terms;
+  for (const AgreementRecord& record : records) terms.push_back(record.terms);
+  return terms;
+}
+
 /// What the first record that differs from rank 0's differs in, or "".
 std::string difference_of(std::span<const AgreementRecord> records) {
   const AgreementRecord& first = records.front();
@@ -52,12 +58,21 @@ std::string difference_of(std::span<const AgreementRecord> records) {
       return differ("the parameters (XXH3 of names, shapes and types)", text_of(first.parameters), rank,
                     text_of(other.parameters));
     }
+    if (other.empty_window != first.empty_window) {
+      const auto name = [](const AgreementRecord& record) {
+        return record.empty_window == EmptyWindowPolicy::kSkip ? "skip" : "error";
+      };
+      return differ("the policy for an empty window", name(first), rank, name(other));
+    }
     if (other.weighted != first.weighted) {
       const auto name = [](const AgreementRecord& record) { return record.weighted != 0 ? "weighted" : "counted"; };
       return differ("how units count", name(first), rank, name(other));
     }
   }
-  return "";
+  const std::string difference = terms_difference(terms_of(records));
+  return difference.empty() ? ""
+                            : "[" + std::string(kStage) + "] ranks differ in " + difference +
+                                  "; ask for the window with the same terms on all ranks";
 }
 
 /// The sum of a count over the ranks; negative where one is negative or the sum is too large.
@@ -77,9 +92,47 @@ std::string window_name(const AgreementRecord& record) {
   return "[agreement] window of update " + std::to_string(record.update);
 }
 
+/// Sets what the counts of all ranks come to; false where one is negative or too large, which `decision` then refuses.
+bool add_up(std::span<const AgreementRecord> records, WindowDecision& decision) {
+  std::string what;
+  decision.global_units = total_of(records, &AgreementRecord::supervised_units);
+  if (decision.global_units < 0) what = "supervised units";
+  for (const std::int64_t count : decision.term_counts) {
+    if (count < 0) what = "units of a loss term";
+  }
+  if (total_of(records, &AgreementRecord::atoms) < 0) what = "atoms";
+  if (!what.empty()) {
+    decision = refuse(window_name(records.front()) + ": the number of " + what + " is negative or above 2^63 - 1");
+    return false;
+  }
+  for (const AgreementRecord& record : records) {
+    const std::int64_t begin = decision.ranges.empty() ? 0 : decision.ranges.back().end;
+    decision.ranges.push_back({begin, begin + record.atoms});
+  }
+  return true;
+}
+
+WindowDecision decide_empty(const AgreementRecord& first, WindowDecision decision) {
+  if (first.empty_window == EmptyWindowPolicy::kSkip) {
+    decision.action = WindowAction::kSkip;
+    return decision;
+  }
+  const bool of_terms = first.terms[0].divisor != TermDivisor::kNoTerm;
+  const bool weighted = first.weighted != 0;
+  decision = refuse(window_name(first) +
+                    (of_terms   ? ": 0 units of every loss term"
+                     : weighted ? ": weight 0"
+                                : ": 0 supervised tokens") +
+                    " in all ranks, " + (weighted ? "a weight above 0" : "at least 1") +
+                    " is needed; look whether every label is masked, or pass over such windows with "
+                    "objective.empty_window: skip");
+  decision.refused_for_zero_units = true;
+  return decision;
+}
+
 }  // namespace
 
-WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWindowPolicy policy) {
+WindowDecision decide_window(std::span<const AgreementRecord> records) {
   SAMEGRAD_CHECK_OP(records.size(), >, 0U);
   for (std::size_t rank = 0; rank < records.size(); ++rank) {
     if (records[rank].failed != 0) {
@@ -89,38 +142,31 @@ WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWind
   if (std::string difference = difference_of(records); !difference.empty()) {
     return refuse(std::move(difference));
   }
-  WindowDecision decision;
   const AgreementRecord& first = records.front();
-  decision.global_units = total_of(records, &AgreementRecord::supervised_units);
-  const std::int64_t atoms = total_of(records, &AgreementRecord::atoms);
-  if (decision.global_units < 0 || atoms < 0) {
-    return refuse(window_name(first) + ": the number of " + (atoms < 0 ? "atoms" : "supervised units") +
-                  " is negative or above 2^63 - 1");
-  }
-  for (const AgreementRecord& record : records) {
-    const std::int64_t begin = decision.ranges.empty() ? 0 : decision.ranges.back().end;
-    decision.ranges.push_back({begin, begin + record.atoms});
-  }
+  const TermsDecision terms = decide_terms(terms_of(records));
+  WindowDecision decision;
+  decision.term_counts = terms.counts;
+  if (!add_up(records, decision)) return decision;
   if (std::ranges::any_of(records, [](const AgreementRecord& record) { return record.stop_asked != 0; })) {
     decision.action = WindowAction::kStop;
     return decision;
   }
-  const bool weighted = first.weighted != 0;
-  if (weighted ? std::ranges::any_of(records, [](const AgreementRecord& record) { return record.has_data != 0; })
-               : decision.global_units > 0) {
-    if (atoms > 0) return decision;
-    return refuse(window_name(first) + ": " + std::to_string(decision.global_units) +
-                  " supervised units in 0 atoms of all ranks, at least 1 atom is needed; say how many a rank has");
+  const bool has_units =
+      terms.has_units ||
+      (first.weighted != 0 ? std::ranges::any_of(records, &AgreementRecord::has_data) : decision.global_units > 0);
+  const bool has_atoms = decision.ranges.back().end > 0;
+  if (has_units && !has_atoms) {
+    return refuse(window_name(first) +
+                  ": supervised units in 0 atoms of all ranks, at least 1 atom is needed; say how "
+                  "many each rank has");
   }
-  if (policy == EmptyWindowPolicy::kSkip) {
-    decision.action = WindowAction::kSkip;
-    return decision;
+  if (!has_units && !(terms.has_constant && has_atoms)) return decide_empty(first, std::move(decision));
+  if (!terms.refused.empty()) {
+    return refuse(window_name(first) + ": 0 units of the loss term " + terms.refused +
+                  " in all ranks, at least 1 is "
+                  "needed; to go on without it, give it EmptyTermPolicy::kDrop or kSkipWindow");
   }
-  decision = refuse(window_name(first) + (weighted ? ": weight 0" : ": 0 supervised tokens") + " in all ranks, " +
-                    (weighted ? "a weight above 0" : "at least 1") +
-                    " is needed; look whether every label is masked, or pass over such windows with "
-                    "objective.empty_window: skip");
-  decision.refused_for_zero_units = true;
+  if (terms.skipped) decision.action = WindowAction::kSkip;
   return decision;
 }
 

@@ -11,9 +11,13 @@
 
 #include "samegrad/base/error.h"
 #include "samegrad/comm/communicator.h"
+#include "samegrad/comm/term_agreement.h"
 #include "samegrad/plan/atom_tree.h"
 
 namespace samegrad {
+
+/// What all ranks do where they have no units at all.
+enum class EmptyWindowPolicy : std::uint8_t { kError, kSkip };
 
 /// What a rank brings to a window. Fixed length on the wire.
 struct AgreementRecord {
@@ -22,30 +26,34 @@ struct AgreementRecord {
   std::array<char, 32> parameters{};  ///< XXH3 of the parameters' names, shapes and types (hexadecimal)
   std::int64_t atoms = 0;             ///< of this rank
   std::int64_t supervised_units = 0;  ///< of this rank's atoms
-  std::uint8_t has_data = 0;          ///< an atom of this rank has units, or weight, above 0
-  std::uint8_t weighted = 0;          ///< N is the units' total weight, not their number
-  std::uint8_t stop_asked = 0;        ///< a signal asked this rank to stop
-  std::uint8_t failed = 0;            ///< 0, or the exit code (base/error.h) of this rank's failure
-  std::array<char, 1000> message{};   ///< the failure, NUL-terminated
+  TermRecords terms{};                ///< where the loss has several, instead of supervised_units
+  EmptyWindowPolicy empty_window = EmptyWindowPolicy::kError;
+  std::uint8_t has_data = 0;         ///< an atom of this rank has units, or weight, above 0
+  std::uint8_t weighted = 0;         ///< N is the units' total weight, not their number
+  std::uint8_t stop_asked = 0;       ///< a signal asked this rank to stop
+  std::uint8_t failed = 0;           ///< 0, or the exit code (base/error.h) of this rank's failure
+  std::array<char, 1000> message{};  ///< the failure, NUL-terminated
 };
 
 enum class WindowAction { kTrain, kSkip, kStop, kRefuse };
-enum class EmptyWindowPolicy { kError, kSkip };
 
 struct WindowDecision {
   WindowAction action = WindowAction::kTrain;
-  std::int64_t global_units = 0;  ///< supervised units of all ranks: N, where they are not weighted
-  std::vector<AtomRange> ranges;  ///< by rank: consecutive, as many atoms as the rank brought; not for kRefuse
-  std::string message;            ///< for kRefuse: the line that every rank reports
+  std::int64_t global_units = 0;          ///< supervised units of all ranks: N, where they are not weighted
+  std::vector<std::int64_t> term_counts;  ///< by term, of all ranks (TermRecord::count)
+  std::vector<AtomRange> ranges;          ///< by rank: consecutive, as many atoms as the rank brought; not for kRefuse
+  std::string message;                    ///< for kRefuse: the line that every rank reports
   bool refused_for_zero_units = false;
   int exit_code = 0;  ///< for kRefuse
 };
 
 /// The decision from all ranks' records, in rank order; the same on every rank. kStop where any rank asks (before
-/// anything of the window is computed); kRefuse where a rank failed (its message), records differ in update, digest,
-/// parameters or in whether units are weighted (both values named), counts overflow, there are units in no atoms, or N
-/// = 0 under kError; kSkip where N = 0 under kSkip. Weighted units have N = 0 where no rank has data. Pure. Local.
-WindowDecision decide_window(std::span<const AgreementRecord> records, EmptyWindowPolicy policy);
+/// anything of the window is computed); kRefuse where a rank failed (its message), records differ in what must be the
+/// same (both values named), counts overflow, there are units in no atoms, a term is empty under
+/// EmptyTermPolicy::kError, or N = 0 under kError; kSkip where N = 0 under kSkip or a term is empty under kSkipWindow.
+/// Weighted units have N = 0 where no rank has data; a loss of terms, where none of them has units, whatever their own
+/// policies. Pure. Local.
+WindowDecision decide_window(std::span<const AgreementRecord> records);
 
 /// All ranks together have nothing to train on, under EmptyWindowPolicy::kError.
 class EmptyWindowError : public RunError {

@@ -2,34 +2,28 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include "samegrad/base/error.h"
 #include "samegrad/ddp/atom_gather.h"
 #include "samegrad/ddp/atom_generator.h"
-#include "samegrad/objective/scale.h"
 
 namespace samegrad {
 namespace {
-
-constexpr std::size_t kMostNamed = 5;
 
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-std::string numbered(std::int64_t number, const char* noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
-/// T over all atoms' weights; a total that is not finite is refused on every rank, as all have the same weights.
-double total_weight(const std::vector<double>& by_atom, std::int64_t update) {
-  const double total = tree_sum(by_atom);
-  if (std::isfinite(total)) return total;
-  throw InputError("train", "update " + std::to_string(update) +
-                                ": the total weight of the window is above the largest double; scale the weights down");
+/// Whether what a callable returned are sums.
+void check_numbers(const std::vector<at::Tensor>& returned) {
+  for (const at::Tensor& sum : returned) {
+    if (!sum.defined() || sum.numel() == 1) continue;
+    throw std::invalid_argument("the callable returned a tensor of " + std::to_string(sum.numel()) +
+                                " elements; return the sum over the atom's units, one number");
+  }
 }
 
 }  // namespace
@@ -47,15 +41,34 @@ Window::Window(const ParameterSet& parameters, GradientBufferPool& pool, Communi
       decision_(agree(request)),
       buffers_(std::move(buffers), decision_.ranges.back().end),
       subtrees_(decision_.ranges.back().end, pool),
-      used_(parameters.parameters().size()) {}
+      sums_(std::max<std::size_t>(request.terms.size(), 1)),
+      used_(parameters.parameters().size()) {
+  if (!request.terms.empty() && decision_.action == WindowAction::kTrain) agree_on_terms(request.terms);
+}
 
 WindowDecision Window::agree(const WindowRequest& request) {
   const Clock::time_point start = Clock::now();
   const AgreementRecord mine = record_of(request, parameters_->digest(), comm_->rank());
-  WindowDecision decision = decide_window(exchange_records(*comm_, mine, options_.timeout), request.empty_window);
+  WindowDecision decision = decide_window(exchange_records(*comm_, mine, options_.timeout));
   if (decision.action == WindowAction::kRefuse) throw_refusal(decision);
   seconds_.wait += seconds_since(start);
   return decision;
+}
+
+void Window::agree_on_terms(const std::vector<LossTerm>& terms) {
+  std::vector<std::vector<double>> columns;
+  for (const LossTerm& term : terms) {
+    if (term.weights) columns.push_back(*term.weights);
+  }
+  std::vector<double> totals(terms.size());
+  if (!columns.empty()) {
+    const GatheredAtoms all = gather_atoms(*comm_, decision_.ranges, columns, {}, label("weights of loss terms"));
+    std::size_t column = 0;
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      if (terms[k].weights) totals[k] = tree_sum(all.columns[column++]);
+    }
+  }
+  terms_.emplace(terms, decision_, totals);
 }
 
 Window::~Window() {
@@ -81,19 +94,27 @@ void Window::set_gradients(const GradientBuffer* gradient) const {
   }
 }
 
-void Window::backward(const std::function<at::Tensor()>& loss_sum) { run_next_atom(true, loss_sum); }
+void Window::backward(const std::function<at::Tensor()>& loss_sum) {
+  run_next_atom(true, [&] { return std::vector<at::Tensor>{loss_sum()}; });
+}
+
+void Window::backward(const std::function<std::vector<at::Tensor>()>& loss_sums) { run_next_atom(true, loss_sums); }
 
 void Window::backward(Count units, const std::function<at::Tensor()>& loss_sum) {
   if (!units.fits()) {
     fail(line("an atom has " + units.text() + " units, allowed is 0 to 2^63 - 1; give the number that it has"),
          ExitCode::kBadInput);
   }
+  if (terms_) {
+    fail(line("backward(units, ...) in a window of loss terms; leave the units away, the terms have counts"),
+         ExitCode::kBadInput);
+  }
   ++calls_with_units_;
   units_given_ += static_cast<std::uint64_t>(units.value());
-  run_next_atom(units.value() > 0, loss_sum);
+  run_next_atom(units.value() > 0, [&] { return std::vector<at::Tensor>{loss_sum()}; });
 }
 
-void Window::run_next_atom(bool has_units, const std::function<at::Tensor()>& loss_sum) {
+void Window::run_next_atom(bool has_units, const LossSums& loss_sums) {
   if (decision_.action != WindowAction::kTrain) return;
   if (stage_ != Stage::kOpen) throw_failure_line(line("backward() after reduce(); ask for the next window first"), 2);
   if (atom() >= atoms().end || !failure_.empty()) {  // reduce() tells all ranks
@@ -102,15 +123,14 @@ void Window::run_next_atom(bool has_units, const std::function<at::Tensor()>& lo
   }
   const Clock::time_point start = Clock::now();
   std::unique_ptr<GradientBuffer> gradient;
-  double sum = 0.0;
+  std::vector<double> sums(sums_.size());
   keep_failure_of([&] {
-    if (atom_weights_ ? (*atom_weights_)[static_cast<std::size_t>(backward_calls_)] > 0.0 : has_units) {
-      gradient = pool_->take_zeroed();
-      sum = run(*gradient, loss_sum);
-    }
+    if (!has_units) return;
+    gradient = pool_->take_zeroed();
+    sums = run(*gradient, loss_sums);
   });
   keep_failure_of([&] { buffers_.finish_atom(atom()); });
-  loss_sums_.push_back(sum);
+  for (std::size_t k = 0; k < sums.size(); ++k) sums_[k].push_back(sums[k]);
   subtrees_.push(atom(), std::move(gradient));
   ++backward_calls_;
   seconds_.compute += seconds_since(start);
@@ -137,21 +157,32 @@ void Window::fail(const std::string& failure, ExitCode code) {
   failure_code_ = static_cast<int>(code);
 }
 
-double Window::run(GradientBuffer& gradient, const std::function<at::Tensor()>& loss_sum) {
+std::vector<double> Window::run(GradientBuffer& gradient, const LossSums& loss_sums) {
   set_gradients(&gradient);
   // Autograd adds in place, which the counter of a tensor's versions shows: no hooks, nothing for each node.
   std::vector<std::int64_t> versions;
   for (const at::Tensor& tensor : gradient.tensors) versions.push_back(tensor._version());
   if (generator_seed_) key_default_generator(*generator_seed_, update_, atom());
-  const at::Tensor loss = loss_sum();
-  if (!loss.defined()) return 0.0;
-  loss.backward();
+  const std::vector<at::Tensor> returned = loss_sums();
+  check_numbers(returned);
+  if (!terms_ && returned.size() != 1) {
+    throw InputError("train",
+                     line(std::to_string(returned.size()) +
+                          " loss sums in a window without terms; return one, or ask for the window with terms"));
+  }
+  const at::Tensor objective = terms_ ? terms_->objective(returned, atom()) : returned.front();
+  std::vector<double> sums(sums_.size());
+  if (!objective.defined()) return sums;
+  objective.backward();
   for (std::size_t i = 0; i < gradient.tensors.size(); ++i) {
     const NamedTensor& parameter = parameters_->parameters()[i];
     if (!parameter.tensor.grad().is_same(gradient.tensors[i])) refuse_replaced_gradient(parameter.name);
     if (gradient.tensors[i]._version() != versions[i]) used_[i] = true;
   }
-  return loss.item<double>();
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    if (returned[k].defined() && (!terms_ || terms_->uses(k, atom()))) sums[k] = returned[k].item<double>();
+  }
+  return sums;
 }
 
 void Window::refuse_replaced_gradient(const std::string& parameter) const {
@@ -160,91 +191,6 @@ void Window::refuse_replaced_gradient(const std::string& parameter) const {
                                 " was replaced while the atom ran; a window adds into the one that it has set, so "
                                 "take backward with create_graph, zero_grad() and whatever sets .grad out of the "
                                 "callable (the window calls backward itself)");
-}
-
-std::string Window::missing_calls() const {
-  if (backward_calls_ != atoms().size()) {
-    return line("backward() was called " + numbered(backward_calls_, "time") + " for " +
-                numbered(atoms().size(), "atom") +
-                "; call it once for each of the atoms that the window was asked "
-                "for with");
-  }
-  const auto units = static_cast<std::int64_t>(units_given_);
-  if (calls_with_units_ == backward_calls_ && backward_calls_ > 0 && units != count_) {
-    return line("the atoms have " + numbered(units, "unit") + ", and the window was asked for with a count of " +
-                std::to_string(count_) + "; count the units of the same atoms in both places");
-  }
-  return "";
-}
-
-void Window::gather_losses() {
-  std::vector<std::vector<double>> columns{loss_sums_};
-  if (atom_weights_) columns.push_back(*atom_weights_);
-  const GatheredAtoms all = gather_atoms(*comm_, decision_.ranges, columns, used_, label("loss sums"));
-  loss_ = {tree_sum(all.columns[0]), decision_.global_units};
-  if (atom_weights_) loss_.weight = total_weight(all.columns[1], update_);
-  used_ = all.flags;
-}
-
-std::string Window::unused_parameters() const {
-  const std::size_t unused = static_cast<std::size_t>(std::ranges::count(used_, false));
-  std::string names;
-  std::size_t named = 0;
-  for (std::size_t i = 0; i < used_.size() && named < kMostNamed; ++i) {
-    if (!used_[i]) names += (named++ == 0 ? "" : ", ") + parameters_->parameters()[i].name;
-  }
-  return unused > named ? names + " and " + std::to_string(unused - named) + " more" : names;
-}
-
-bool Window::reduce() {
-  if (decision_.action != WindowAction::kTrain) return false;
-  if (stage_ != Stage::kOpen) throw_failure_line(line("reduce() a second time; ask for the next window first"), 2);
-  stage_ = Stage::kLeft;
-  const Clock::time_point start = Clock::now();
-  fail(missing_calls(), ExitCode::kBadInput);
-  agree_no_failure(*comm_, failure_, failure_code_, label("window"));
-  seconds_.wait += seconds_since(start);
-
-  const Clock::time_point exchange_start = Clock::now();
-  gather_losses();
-  if (std::string unused = unused_parameters(); !unused.empty() && !options_.find_unused_parameters) {
-    throw InputError("train", "update " + std::to_string(update_) + ": no atom of any rank has a gradient for " +
-                                  unused +
-                                  "; use them in the loss, freeze them (requires_grad_(false)), or set "
-                                  "find_unused_parameters");
-  }
-  exchange_gradient();
-  buffers_.reduce(*comm_, decision_.ranges, label("buffers"));
-  set_gradients(gradient_.get());
-  for (std::size_t i = 0; i < used_.size(); ++i) {
-    if (!used_[i]) parameters_->parameters()[i].tensor.mutable_grad().reset();
-  }
-  stage_ = Stage::kReduced;
-  seconds_.exchange += seconds_since(exchange_start);
-  return true;
-}
-
-void Window::exchange_gradient() {
-  std::vector<std::pair<AtomRange, GradientBuffer*>> mine;
-  for (const SubtreeStack::Node& node : subtrees_.nodes()) mine.emplace_back(node.atoms, node.sum.get());
-  // Nobody needs this rank's sums after they have been sent: the result takes the place of one of them.
-  gradient_ = subtrees_.take_buffer();
-  if (!gradient_) gradient_ = pool_->take_zeroed();
-  const double divisor = gradient_divisor(GradientReduction::kWindow, loss_.divisor());
-  for (std::size_t group = 0; group < gradient_->blocks.size(); ++group) {
-    with_element_type(gradient_->blocks[group].type(), [&](auto zero) {
-      using Element = decltype(zero);
-      std::vector<SubtreeGradient<Element>> subtrees;
-      for (const auto& [atoms, sum] : mine) {
-        subtrees.push_back({atoms, sum != nullptr ? sum->blocks[group].template span<Element>().data() : nullptr});
-      }
-      const ExchangeVolume volume =
-          reduce_canonically(*comm_, decision_.ranges, subtrees, gradient_->blocks[group].template span<Element>(),
-                             divisor, label("gradient"));
-      volume_.bytes_sent += volume.bytes_sent;
-      volume_.bytes_received += volume.bytes_received;
-    });
-  }
 }
 
 }  // namespace samegrad

@@ -18,6 +18,7 @@
 #include "samegrad/comm/canonical_reduction.h"
 #include "samegrad/comm/communicator.h"
 #include "samegrad/ddp/gradient_slots.h"
+#include "samegrad/ddp/loss_terms.h"
 #include "samegrad/ddp/parameter_set.h"
 #include "samegrad/ddp/window_buffers.h"
 #include "samegrad/ddp/window_request.h"
@@ -61,6 +62,10 @@ class Window {
   /// The same for an atom of `units` supervised units; with 0, nothing is run. Where every atom of a rank is given its
   /// units, reduce() refuses a sum that is not the request's count. Local.
   void backward(Count units, const std::function<at::Tensor()>& loss_sum);
+  /// The same for a loss of several terms (WindowRequest::terms): returns a sum for each, in their order, undefined
+  /// where the atom has none of it. Each is multiplied by its 1 / N before backward; a regulariser is taken from atom 0
+  /// of the window (atom() == 0) and need not be computed in others.
+  void backward(const std::function<std::vector<at::Tensor>()>& loss_sums);
 
   /// The exchange. True: every parameter's .grad holds the gradient of S/N, the same bits on every rank and for every
   /// number of ranks, until the next window; the buffers hold what WindowBuffers::reduce says. False: all ranks skip or
@@ -68,8 +73,10 @@ class Window {
   /// rank failed or no atom of any rank used a parameter (WindowOptions::find_unused_parameters). Collective.
   bool reduce();
 
-  /// S and N of all ranks, after reduce(). Local.
+  /// S and N of all ranks, after reduce(). Of a loss of terms: the objective, with N = 1. Local.
   const LossSum& loss() const { return loss_; }
+  /// By term, after reduce(); empty where the window has none. Local.
+  std::span<const TermLoss> term_losses() const;
   /// The flat gradient after reduce(). Requires parameters of one dtype, Element. Local.
   template <typename Element = float>
   std::span<Element> gradient() {
@@ -79,13 +86,16 @@ class Window {
   const ExchangeVolume& volume() const { return volume_; }
 
  private:
+  using LossSums = std::function<std::vector<at::Tensor>()>;
+
   CallLabel label(std::string_view name) const { return {name, update_, options_.timeout}; }
   std::string line(const std::string& what) const;
   WindowDecision agree(const WindowRequest& request);
-  void run_next_atom(bool has_units, const std::function<at::Tensor()>& loss_sum);
+  void agree_on_terms(const std::vector<LossTerm>& terms);
+  void run_next_atom(bool has_units, const LossSums& loss_sums);
   void keep_failure_of(const std::function<void()>& step);
   void fail(const std::string& failure, ExitCode code);
-  double run(GradientBuffer& gradient, const std::function<at::Tensor()>& loss_sum);
+  std::vector<double> run(GradientBuffer& gradient, const LossSums& loss_sums);
   [[noreturn]] void refuse_replaced_gradient(const std::string& parameter) const;
   std::string missing_calls() const;
   void gather_losses();
@@ -108,8 +118,9 @@ class Window {
   std::int64_t backward_calls_ = 0;
   std::int64_t calls_with_units_ = 0;
   std::uint64_t units_given_ = 0;
-  std::vector<double> loss_sums_;  // of this rank's atoms
-  std::vector<bool> used_;         // by parameter: whether an atom of this rank, then of any, accumulated into it
+  std::optional<LossTerms> terms_;
+  std::vector<std::vector<double>> sums_;  // [term, or the only one][atom of this rank]
+  std::vector<bool> used_;  // by parameter: whether an atom of this rank, then of any, accumulated into it
   std::string failure_;
   int failure_code_ = 0;
   enum class Stage { kOpen, kLeft, kReduced } stage_ = Stage::kOpen;

@@ -2,47 +2,28 @@
 #pragma once
 
 #include <chrono>
-#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "samegrad/comm/agreement.h"
+#include "samegrad/ddp/count.h"
+#include "samegrad/ddp/loss_term.h"
 
 namespace samegrad {
-
-/// A number of things from any type of integer, size_t too. One that is negative or above 2^63 - 1 is kept as it is,
-/// and refused where all ranks can refuse it together.
-class Count {
- public:
-  template <std::integral Integer>
-  requires(!std::same_as<Integer, bool>) constexpr Count(
-      Integer value)  // NOLINT(google-explicit-constructor): for `.atoms = atoms.size()`
-      : value_(static_cast<std::int64_t>(value)), above_(value > 0 && !std::in_range<std::int64_t>(value)) {}
-
-  /// Requires fits(). Local.
-  constexpr std::int64_t value() const { return value_; }
-  /// Whether it is in 0..2^63 - 1. Local.
-  constexpr bool fits() const { return !above_ && value_ >= 0; }
-  /// As it was given. Local.
-  std::string text() const {
-    return above_ ? std::to_string(static_cast<std::uint64_t>(value_)) : std::to_string(value_);
-  }
-
- private:
-  std::int64_t value_;
-  bool above_;
-};
 
 struct WindowRequest {
   Count count = 0;  ///< supervised units of this rank's atoms: N is the sum over ranks
   Count atoms = 0;  ///< this rank's; ranks may bring different numbers, also 0
-  /// What all ranks do where N = 0.
+  /// Given, at most 8: the loss has these terms, and `count` and `atom_weights` stay away. A callable then returns a
+  /// vector of sums, one for each in this order; an undefined tensor where the atom has none of it.
+  std::vector<LossTerm> terms = {};
+  /// What all ranks do where N = 0; of a loss of terms, where none of them has units, whatever their own policies.
   EmptyWindowPolicy empty_window = EmptyWindowPolicy::kError;
-  /// Given, one for each of this rank's atoms: N is their sum over all atoms, by the tree, instead of `count`'s.
+  /// Given, one for each of this rank's atoms: N is their sum over all atoms, by the tree, instead of `count`'s. An
+  /// atom that weighs 0 is run like others.
   std::optional<std::vector<double>> atom_weights = std::nullopt;
   /// Given: ATen's default CPU generator is keyed by it, update and atom before each atom, for modules that draw from
   /// it. The same on all ranks.

@@ -36,9 +36,22 @@ AgreementRecord failed_record(std::string_view message) {
   return made;
 }
 
-WindowDecision decide(const std::vector<AgreementRecord>& records,
-                      EmptyWindowPolicy policy = EmptyWindowPolicy::kError) {
-  return decide_window(records, policy);
+WindowDecision decide(std::vector<AgreementRecord> records, EmptyWindowPolicy policy = EmptyWindowPolicy::kError) {
+  for (AgreementRecord& each : records) each.empty_window = policy;
+  return decide_window(records);
+}
+
+/// Of a rank with `count` units of a term "lm", and 2 of another.
+AgreementRecord record_of_terms(std::int64_t count, EmptyTermPolicy empty = EmptyTermPolicy::kError) {
+  AgreementRecord made = record(0);
+  std::ranges::copy(std::string_view("lm"), made.terms[0].name.begin());
+  std::ranges::copy(std::string_view("aux"), made.terms[1].name.begin());
+  made.terms[0].count = count;
+  made.terms[1].count = 2;
+  made.terms[0].empty = empty;
+  made.terms[0].divisor = TermDivisor::kUnits;
+  made.terms[1].divisor = TermDivisor::kWeight;
+  return made;
 }
 
 TEST(DecideWindow, TrainsOnTheSumOfAllCountsAlsoWhereARankHasNone) {
@@ -121,7 +134,7 @@ TEST(DecideWindow, GivesRanksConsecutiveAtomsHoweverManyEachBrought) {
 TEST(DecideWindow, RefusesUnitsInNoAtoms) {
   std::vector<AgreementRecord> records{record(5), record(0)};
   for (AgreementRecord& each : records) each.atoms = 0;
-  EXPECT_THAT(decide(records).message, HasSubstr("5 supervised units in 0 atoms of all ranks"));
+  EXPECT_THAT(decide(records).message, HasSubstr("supervised units in 0 atoms of all ranks"));
 }
 
 TEST(DecideWindow, DifferingRanksOutrankAWishToStop) {
@@ -142,6 +155,49 @@ TEST(DecideWindow, RefusesCountsThatAreNegativeOrOverflow) {
   EXPECT_THAT(decide(atoms).message, HasSubstr("the number of atoms is negative or above 2^63 - 1"));
 }
 
+TEST(DecideWindow, RefusesRanksThatDifferInThePolicyForAnEmptyWindow) {
+  std::vector<AgreementRecord> records{record(5), record(5)};
+  records[1].empty_window = EmptyWindowPolicy::kSkip;
+  EXPECT_THAT(decide_window(records).message,
+              HasSubstr("ranks differ in the policy for an empty window: rank 0 has error, rank 1 has skip"));
+}
+
+TEST(DecideTerms, AddsTheCountsOfEachTerm) {
+  const WindowDecision decision = decide({record_of_terms(12), record_of_terms(0), record_of_terms(36)});
+  EXPECT_EQ(decision.action, WindowAction::kTrain);
+  EXPECT_EQ(decision.term_counts, (std::vector<std::int64_t>{48, 6}));
+}
+
+TEST(DecideTerms, RefusesCountsThatOverflow) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(decide({record_of_terms(most), record_of_terms(1)}).message, HasSubstr("units of a loss term"));
+  EXPECT_THAT(decide({record_of_terms(-1), record_of_terms(1)}).message, HasSubstr("units of a loss term"));
+}
+
+TEST(DecideTerms, TakesTheTermsPolicyWhereOneIsEmptyInAllRanks) {
+  const auto decided = [](EmptyTermPolicy policy) {
+    return decide({record_of_terms(0, policy), record_of_terms(0, policy)});
+  };
+  EXPECT_EQ(decided(EmptyTermPolicy::kDrop).action, WindowAction::kTrain);
+  EXPECT_EQ(decided(EmptyTermPolicy::kSkipWindow).action, WindowAction::kSkip);
+  const WindowDecision refused = decided(EmptyTermPolicy::kError);
+  EXPECT_EQ(refused.action, WindowAction::kRefuse);
+  EXPECT_THAT(refused.message, HasSubstr("window of update 7: 0 units of the loss term lm in all ranks"));
+}
+
+TEST(DecideTerms, TakesTheWindowsPolicyWhereAllAreEmpty) {
+  AgreementRecord empty = record_of_terms(0, EmptyTermPolicy::kDrop);
+  empty.terms[1].count = 0;
+  EXPECT_TRUE(decide({empty, empty}).refused_for_zero_units);
+  EXPECT_EQ(decide({empty, empty}, EmptyWindowPolicy::kSkip).action, WindowAction::kSkip);
+  empty.terms[1].divisor = TermDivisor::kNothing;
+  EXPECT_TRUE(decide({empty, empty}).refused_for_zero_units) << "a regularizer is nothing to train on";
+  empty.terms[1].divisor = TermDivisor::kConstant;
+  EXPECT_EQ(decide({empty, empty}).action, WindowAction::kTrain) << "a constant is never empty";
+  empty.atoms = 0;
+  EXPECT_TRUE(decide({empty, empty}).refused_for_zero_units) << "but without atoms";
+}
+
 TEST(ExchangeRecords, GivesEveryRankTheRecordsAndSoTheDecisionOfAll) {
   for (const int world_size : {1, 2, 5}) {
     std::vector<WindowDecision> decisions(static_cast<std::size_t>(world_size));
@@ -150,7 +206,7 @@ TEST(ExchangeRecords, GivesEveryRankTheRecordsAndSoTheDecisionOfAll) {
       for (int rank = 0; rank < world_size; ++rank) {
         EXPECT_EQ(records[static_cast<std::size_t>(rank)].supervised_units, 10 + rank);
       }
-      decisions[static_cast<std::size_t>(comm.rank())] = decide_window(records, EmptyWindowPolicy::kError);
+      decisions[static_cast<std::size_t>(comm.rank())] = decide_window(records);
     });
     EXPECT_EQ(errors, nothing_thrown(world_size));
     for (const WindowDecision& decision : decisions) {

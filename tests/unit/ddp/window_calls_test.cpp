@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
 #include "samegrad/base/error.h"
 #include "tests/unit/ddp/user_model.h"
@@ -183,6 +184,16 @@ TEST(WindowCalls, AfterReduceAreRefused) {
     return "";
   });
   EXPECT_THAT(results, Each(""));
+}
+
+static_assert(std::is_convertible_v<std::size_t, Count> && std::is_convertible_v<int, Count>);
+static_assert(!std::is_convertible_v<double, Count> && !std::is_convertible_v<bool, Count>);
+
+TEST(WindowRequests, TakeAnyIntegerAsItIs) {
+  const std::vector<int> atoms(3);
+  const WindowRequest request{.count = std::uint8_t{200}, .atoms = atoms.size()};
+  EXPECT_EQ(request.count.value(), 200);
+  EXPECT_EQ(request.atoms.value(), 3);
 }
 
 TEST(WindowRequests, OfNumbersThatAreNoCountsAreRefusedOnAllRanksAsInput) {
