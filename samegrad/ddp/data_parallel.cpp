@@ -125,7 +125,8 @@ void DataParallel::before_forward(bool training) {
     build();
   }
   const bool synchronize = at::GradMode::is_enabled() && no_sync_scopes_ == 0;
-  const bool buffers = training ? options_.broadcast_buffers && no_sync_scopes_ == 0 : buffers_differ_;
+  const bool buffers = training ? options_.broadcast_buffers && !last_was_no_sync_ : buffers_differ_;
+  if (training) last_was_no_sync_ = no_sync_scopes_ > 0;
   if (joining_ != nullptr) {
     round_of_join({.has_data = true, .synchronize = synchronize, .buffers = buffers});
   }

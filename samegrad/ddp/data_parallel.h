@@ -101,7 +101,8 @@ class DataParallel {
   std::unique_ptr<Reducer> reducer_;
   bool paused_ = false;
   int no_sync_scopes_ = 0;
-  bool buffers_differ_ = false;  // a training forward may have changed this rank's
+  bool last_was_no_sync_ = false;  // the newest training forward
+  bool buffers_differ_ = false;    // a training forward may have changed this rank's
   const JoinOptions* joining_ = nullptr;
   int first_with_data_ = 0;  // rank, in the newest round of a join that had one
 };

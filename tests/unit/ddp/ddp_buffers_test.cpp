@@ -77,15 +77,26 @@ TEST(Buffers, EvaluationExchangesOnceAndThenIsARanksOwnAffair) {
   });
 }
 
-TEST(Buffers, NoSyncScopesLeaveThemAlone) {
+TEST(Buffers, OfAnAccumulationAreRank0sBeforeItsFirstForwardOnly) {
   on_ranks(2, [](Communicator& inner) {
     CountingCommunicator comm(inner);
     Normed model;
     DistributedDataParallel ddp(model, world_of(comm));
-    const auto before = comm.calls();
-    const auto scope = ddp.no_sync();
-    loss_of(ddp.forward(rows(comm.rank(), 0))).backward();
-    EXPECT_EQ(comm.calls(), before);
+    for (int update = 0; update < 2; ++update) {
+      const auto before = comm.calls();
+      {
+        const auto scope = ddp.no_sync();
+        loss_of(ddp.forward(rows(comm.rank(), 0))).backward();
+        const auto after_first = comm.calls();
+        EXPECT_NE(after_first, before);
+        loss_of(ddp.forward(rows(comm.rank(), 1))).backward();
+        EXPECT_EQ(comm.calls(), after_first);
+      }
+      const auto in_scope = comm.calls();
+      const at::Tensor loss = loss_of(ddp.forward(rows(comm.rank(), 2)));
+      EXPECT_EQ(comm.calls(), in_scope);
+      loss.backward();
+    }
   });
 }
 
