@@ -16,7 +16,7 @@
 #include "samegrad/checkpoint/saved_dispatch.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/report/bisection.h"
-#include "samegrad/train/effective_dispatch.h"
+#include "samegrad/comm/aten_dispatch.h"
 
 namespace samegrad {
 namespace {

@@ -10,7 +10,7 @@
 #include "samegrad/comm/join.h"
 #include "samegrad/config/load.h"
 #include "samegrad/report/facts_list.h"
-#include "samegrad/train/effective_dispatch.h"
+#include "samegrad/comm/aten_dispatch.h"
 
 namespace samegrad {
 

@@ -14,7 +14,7 @@
 #include "samegrad/comm/join.h"
 #include "samegrad/launch/worker_signals.h"
 #include "samegrad/report/number_text.h"
-#include "samegrad/train/effective_dispatch.h"
+#include "samegrad/comm/aten_dispatch.h"
 
 namespace samegrad {
 

@@ -55,7 +55,7 @@ DispatchComparison compare_dispatch(const Json& recorded, const Dispatch& here) 
   return comparison;
 }
 
-void refuse_unequal_dispatch(Communicator& comm, const Dispatch& mine, std::chrono::milliseconds timeout) {
+std::string unequal_dispatch(Communicator& comm, const Dispatch& mine, std::chrono::milliseconds timeout) {
   const WireDispatch record = to_wire(mine);
   std::vector<WireDispatch> all(static_cast<std::size_t>(comm.size()));
   comm.all_gather(std::as_bytes(std::span(&record, 1)), std::as_writable_bytes(std::span(all)),
@@ -63,12 +63,18 @@ void refuse_unequal_dispatch(Communicator& comm, const Dispatch& mine, std::chro
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     for (std::size_t i = 0; i < kDispatchFacts.size(); ++i) {
       if (all[rank][i] == all[0][i]) continue;
-      throw InputError("dispatch",
-                       "ranks differ in " + std::string(kDispatchFacts[i].name) + ": rank 0 has " + all[0][i].data() +
-                           ", rank " + std::to_string(rank) + " has " + all[rank][i].data() +
-                           "; bits would depend on which rank computes what: start all ranks with the same variables, "
-                           "libraries and kind of processor");
+      return "ranks differ in " + std::string(kDispatchFacts[i].name) + ": rank 0 has " + all[0][i].data() + ", rank " +
+             std::to_string(rank) + " has " + all[rank][i].data();
     }
+  }
+  return "";
+}
+
+void refuse_unequal_dispatch(Communicator& comm, const Dispatch& mine, std::chrono::milliseconds timeout) {
+  if (const std::string difference = unequal_dispatch(comm, mine, timeout); !difference.empty()) {
+    throw InputError("dispatch", difference +
+                                     "; bits would depend on which rank computes what: start all ranks with the same "
+                                     "variables, libraries and kind of processor");
   }
 }
 

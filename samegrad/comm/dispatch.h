@@ -65,8 +65,11 @@ struct DispatchComparison {
 /// Compares with a record as dispatch_to_json makes it. Never throws: what is no text in `recorded` is unknown. Local.
 DispatchComparison compare_dispatch(const Json& recorded, const Dispatch& here);
 
-/// Every rank brings its own; where two differ, every rank throws the same InputError, which names both ranks, the fact
-/// and both values. Collective.
+/// Every rank brings its own: "ranks differ in FACT: rank 0 has VALUE, rank R has VALUE" of the first difference, the
+/// same text on every rank; "" where there is none. Collective.
+std::string unequal_dispatch(Communicator& comm, const Dispatch& mine, std::chrono::milliseconds timeout);
+
+/// Where unequal_dispatch() finds a difference, every rank throws it as InputError. Collective.
 void refuse_unequal_dispatch(Communicator& comm, const Dispatch& mine, std::chrono::milliseconds timeout);
 
 }  // namespace samegrad

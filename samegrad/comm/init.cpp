@@ -11,7 +11,9 @@
 
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
+#include "samegrad/comm/aten_dispatch.h"
 #include "samegrad/comm/aten_pins.h"
+#include "samegrad/comm/dispatch.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/comm/join.h"
 
@@ -88,10 +90,11 @@ void check_backend(const std::string& backend) {
   }
 }
 
-void warn_of_unpinned(const World& world, const UnpinnedFacts& mine) {
+void warn_where_bits_are_not_promised(const World& world, const UnpinnedFacts& mine) {
   std::vector<UnpinnedFacts> all(static_cast<std::size_t>(world.size()));
   world.communicator().all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
                                   {"pins", 0, world.timeout()});
+  const std::string difference = unequal_dispatch(world.communicator(), effective_dispatch(), world.timeout());
   if (world.rank() != 0) {
     return;
   }
@@ -102,6 +105,10 @@ void warn_of_unpinned(const World& world, const UnpinnedFacts& mine) {
       text +=
           (text.empty() ? " " : "; ") + ("rank " + std::to_string(found - all.begin())) + ": " + unpinned_text(fact);
     }
+  }
+  if (!difference.empty()) {
+    text += (text.empty() ? " " : "; ") + difference +
+            ": start all ranks with the same variables, libraries and kind of " + "processor";
   }
   if (!text.empty()) {
     log_warn("[init] the same bits for every number of processes are not promised:" + text);
@@ -118,7 +125,7 @@ World init(const InitOptions& options) {
   if (world.rank() == 0 && !joined.note.empty()) {
     log_info(joined.note);
   }
-  warn_of_unpinned(world, unpinned);
+  warn_where_bits_are_not_promised(world, unpinned);
   return world;
 }
 

@@ -24,8 +24,8 @@ struct InitOptions {
 /// WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them; what mpirun, mpiexec or srun say; else one process.
 ///
 /// Call it first in main(): it sets OMP_NUM_THREADS, MKL_NUM_THREADS and MKL_CBWR where they are not set, lets ATen
-/// compute in one thread, and, where that came too late on any rank, rank 0 warns once that bits are not promised. It
-/// installs no signal handlers and never ends the process.
+/// compute in one thread. Where that came too late on a rank, or ranks differ in what decides bits (processor,
+/// libraries), rank 0 warns once that bits are not promised. It installs no signal handlers and never ends the process.
 ///
 /// A rank whose process ends, by whatever way (return, exit(), an exception that nobody catches, a signal), leaves
 /// nobody waiting: the others' calls throw a PeerError that names it.

@@ -1,4 +1,4 @@
-#include "samegrad/train/effective_dispatch.h"
+#include "samegrad/comm/aten_dispatch.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
