@@ -1,13 +1,16 @@
-# What `cmake --install` puts where: the library as the package samegrad (component "library"), the two programs
-# (component "programs").
-include(GNUInstallDirs)
-include(CMakePackageConfigHelpers)
+# The target samegrad::ddp, and what `cmake --install` puts where: the library as the package samegrad (component
+# "library"), the two programs (component "programs").
 
 # samegrad::ddp is all of the library: what a program includes from samegrad_public_headers, and what that needs.
 add_library(samegrad_library INTERFACE)
 add_library(samegrad::ddp ALIAS samegrad_library)
 set_target_properties(samegrad_library PROPERTIES EXPORT_NAME ddp)
 target_link_libraries(samegrad_library INTERFACE samegrad_ddp samegrad_join samegrad_module_checkpoint)
+
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()  # what another project installs is its own choice
+endif()
+include(CMakePackageConfigHelpers)
 
 set(samegrad_public_headers
     samegrad/base/error.h
@@ -43,6 +46,10 @@ install(TARGETS samegrad_library samegrad_base samegrad_no_faults samegrad_objec
         EXPORT samegrad ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/samegrad)
 install(EXPORT samegrad NAMESPACE samegrad:: FILE samegradTargets.cmake DESTINATION ${_package} COMPONENT library)
+set(SAMEGRAD_PACKAGE_CUDA OFF)
+if(SAMEGRAD_CUDA)
+  set(SAMEGRAD_PACKAGE_CUDA ON)
+endif()
 configure_package_config_file(cmake/samegradConfig.cmake.in ${PROJECT_BINARY_DIR}/samegradConfig.cmake
                               INSTALL_DESTINATION ${_package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/samegradConfigVersion.cmake COMPATIBILITY SameMinorVersion)

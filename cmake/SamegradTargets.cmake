@@ -3,6 +3,7 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
+include(GNUInstallDirs)
 # g++ refuses a precompiled header that was made with another setting, so programs are compiled like the libraries.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
@@ -33,7 +34,7 @@ function(samegrad_layer name)
   cmake_parse_arguments(ARG "TORCH" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(samegrad_${name} STATIC ${ARG_SOURCES})
   target_include_directories(samegrad_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-                                                     $<INSTALL_INTERFACE:include>)
+                                                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(samegrad_${name} PUBLIC cxx_std_20)
   target_compile_options(samegrad_${name} PRIVATE ${SAMEGRAD_COMPILE_OPTIONS})
   target_link_libraries(samegrad_${name} PUBLIC ${ARG_DEPENDS})

@@ -43,6 +43,12 @@ def test_init_joins_what_launch_started(options, backend):
         f'{{"rank":{rank},"size":2,"backend":"{backend}","any":true,"threads":1}}' for rank in range(2)]
 
 
+def test_a_second_init_is_refused_with_what_to_do():
+    result = launch(2, PROBE, "twice")
+    assert result.returncode == 2
+    assert "[init] called a second time, but a launcher's shared memory can be joined once: keep the World" in result.stderr
+
+
 def test_the_first_that_fails_is_named_and_the_others_are_ended():
     result = shell(3, 'test $RANK != 1 || exit 7; exec sleep 1000')
     assert result.returncode == 7

@@ -1,6 +1,6 @@
 // A user's program: init(), one collective, and what it found, as one line of JSON.
 //   init_probe [rank=R] [world_size=W] [rendezvous=TEXT] [backend=NAME] [timeout_s=S]
-//              [mkl_first] [throws=RANK] [exits=RANK]
+//              [mkl_first] [twice] [throws=RANK] [exits=RANK]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -35,6 +35,9 @@ int run(std::map<std::string, std::string>& words) {
     at::mm(at::ones({8, 8}), at::ones({8, 8}));
   }
   const samegrad::World world = samegrad::init(options_of(words));
+  if (words.contains("twice")) {
+    samegrad::init();
+  }
   if (words["throws"] == std::to_string(world.rank())) {
     throw std::runtime_error("a user's own trouble");
   }
