@@ -12,6 +12,9 @@ namespace samegrad {
 World::World(std::shared_ptr<Communicator> communicator, std::chrono::milliseconds timeout)
     : communicator_(std::move(communicator)), timeout_(timeout) {}
 
+World::World(Communicator& communicator, std::chrono::milliseconds timeout)
+    : World(std::shared_ptr<Communicator>(std::shared_ptr<void>(), &communicator), timeout) {}
+
 bool World::any(bool mine) const {
   const std::uint8_t said = mine ? 1 : 0;
   std::vector<std::uint8_t> all(static_cast<std::size_t>(size()));

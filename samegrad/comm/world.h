@@ -16,6 +16,9 @@ class World {
   explicit World(std::shared_ptr<Communicator> communicator,
                  std::chrono::milliseconds timeout = std::chrono::seconds(1800));
 
+  /// Over a communicator that the caller keeps alive for as long as any copy. Local.
+  explicit World(Communicator& communicator, std::chrono::milliseconds timeout = std::chrono::seconds(1800));
+
   /// This process, 0..size()-1. Local.
   int rank() const { return communicator_->rank(); }
   /// Number of processes. Local.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -101,6 +102,8 @@ void DataParallel::build() {
   agree_no_failure(world_.communicator(), failure, static_cast<int>(ExitCode::kBadInput),
                    {"wrapping a model", 0, world_.timeout()});
   agree_on_form(world_, model.parameters, model.buffers);
+  window_pool_.reset();
+  window_parameters_.reset();
   reducer_.reset();  // its hooks, before new ones
   reducer_ = std::make_unique<Reducer>(std::move(trained), world_, options_);
   reducer_->set_no_sync(no_sync_scopes_ > 0);
@@ -118,12 +121,41 @@ void DataParallel::set_paused(bool paused) {
   reducer_->set_paused(paused);
 }
 
+void DataParallel::rebuild_where_changed() {
+  if (!form_changed()) return;
+  if (world_.rank() == 0) log_info("[ddp] parameters were frozen or unfrozen: the buckets are laid out anew");
+  build();
+}
+
+ModelWindow DataParallel::window(WindowRequest request) {
+  rebuild_where_changed();
+  if (buffers_differ_) sync_buffers();
+  if (!window_parameters_) {
+    std::vector<NamedTensor> trained;
+    std::ranges::copy_if(parameters_, std::back_inserter(trained),
+                         [](const NamedTensor& named) { return named.tensor.requires_grad(); });
+    window_parameters_ = std::make_unique<ParameterSet>(std::move(trained));
+    window_pool_ = std::make_unique<GradientBufferPool>(*window_parameters_);
+  }
+  if (request.update == 0) request.update = windows_ + 1;
+  windows_ = request.update;
+  if (!request.generator_seed) request.generator_seed = options_.window_seed;
+  return {*this,
+          *window_parameters_,
+          *window_pool_,
+          request,
+          read_model_().buffers,
+          {.timeout = options_.timeout, .find_unused_parameters = options_.find_unused_parameters}};
+}
+
 void DataParallel::before_forward(bool training) {
   if (paused_ || reducer_->in_backward()) return;
-  if (form_changed()) {
-    if (world_.rank() == 0) log_info("[ddp] parameters were frozen or unfrozen: the buckets are laid out anew");
-    build();
+  if (in_window_) {
+    refuse(
+        "forward outside window.backward: a window is open; call forward inside the callable that "
+        "window.backward runs, so that seeds, buffers and gradients are in place");
   }
+  rebuild_where_changed();
   const bool synchronize = at::GradMode::is_enabled() && no_sync_scopes_ == 0;
   const bool buffers = training ? options_.broadcast_buffers && !last_was_no_sync_ : buffers_differ_;
   if (training) last_was_no_sync_ = no_sync_scopes_ > 0;

@@ -11,7 +11,10 @@
 #include "samegrad/comm/world.h"
 #include "samegrad/ddp/comm_hook.h"
 #include "samegrad/ddp/ddp_options.h"
+#include "samegrad/ddp/gradient_slots.h"
+#include "samegrad/ddp/model_window.h"
 #include "samegrad/ddp/named_tensor.h"
+#include "samegrad/ddp/parameter_set.h"
 #include "samegrad/ddp/reducer.h"
 
 namespace samegrad {
@@ -58,6 +61,13 @@ class DataParallel {
   /// After it, with the tensors it returned. Local.
   void after_forward(const std::vector<at::Tensor>& outputs);
 
+  /// An exact window over the trained parameters and the buffers (ddp/window.h); where `request` has no update, it is
+  /// one more than the window before. Throws InputError on every rank for parameters other than float32 and float64,
+  /// else as Window does. Collective.
+  ModelWindow window(WindowRequest request);
+
+  /// Whether a window is open, whose callables alone may call forward. Local.
+  void set_in_window(bool open) { in_window_ = open; }
   /// While set, forward and backward are a Window's: nothing is exchanged by them. Local.
   void set_paused(bool paused);
   /// Rank 0's buffers go to all ranks. Collective.
@@ -90,6 +100,7 @@ class DataParallel {
 
   void build();
   bool form_changed() const;
+  void rebuild_where_changed();
   void broadcast_buffers(int root);
   JoinRound round_of_join(const JoinRound& mine);
 
@@ -99,6 +110,10 @@ class DataParallel {
   std::vector<NamedTensor> parameters_;  // all
   std::vector<bool> trained_;            // by parameter, when the buckets were made
   std::unique_ptr<Reducer> reducer_;
+  std::unique_ptr<ParameterSet> window_parameters_;  // made by the first window, with its buffers
+  std::unique_ptr<GradientBufferPool> window_pool_;
+  std::int64_t windows_ = 0;
+  bool in_window_ = false;
   bool paused_ = false;
   int no_sync_scopes_ = 0;
   bool last_was_no_sync_ = false;  // the newest training forward

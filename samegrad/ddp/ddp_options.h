@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ struct DistributedDataParallelOptions {
   /// The same parameters are used, as often, in every backward: learned in the first one, and an error naming the
   /// parameter where a later one differs. Allows unused parameters, and parameters used several times with overlap.
   bool static_graph = false;
+  /// Before each atom of a window ATen's default generator is keyed by this, the update and the atom, so that dropout
+  /// and the like do not depend on the number of ranks. Unset: the generator is left alone.
+  std::optional<std::uint64_t> window_seed = 0;
   /// Rank 0's parameters and buffers go to all ranks at construction. False: the caller says that they are equal.
   bool init_sync = true;
 

@@ -51,6 +51,10 @@ class DistributedDataParallel {
     return forward(std::forward<Arguments>(arguments)...);
   }
 
+  /// One update's worth of atoms, exactly: window.backward(callable) for each of this rank's atoms, window.reduce(),
+  /// optimizer step. See ddp/window.h and DataParallel::window. Collective.
+  ModelWindow window(WindowRequest request) { return core_->window(std::move(request)); }
+
   /// While the returned scope lives, backward passes exchange nothing; gradients add up in .grad and are exchanged by
   /// the first pass whose forward was outside. Forward and backward must both be inside: forward decides. Local.
   NoSync no_sync() { return NoSync(*core_); }

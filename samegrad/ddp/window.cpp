@@ -124,11 +124,13 @@ void Window::run_next_atom(bool has_units, const LossSums& loss_sums) {
   const Clock::time_point start = Clock::now();
   std::unique_ptr<GradientBuffer> gradient;
   std::vector<double> sums(sums_.size());
+  inside_atom(true);
   keep_failure_of([&] {
     if (!has_units) return;
     gradient = pool_->take_zeroed();
     sums = run(*gradient, loss_sums);
   });
+  inside_atom(false);
   keep_failure_of([&] { buffers_.finish_atom(atom()); });
   for (std::size_t k = 0; k < sums.size(); ++k) sums_[k].push_back(sums[k]);
   subtrees_.push(atom(), std::move(gradient));

@@ -43,7 +43,7 @@ class Window {
          std::vector<NamedTensor> buffers = {}, const WindowOptions& options = {});
   /// Where a window that should train was left before reduce(), enters the exchange flagged, so that the other ranks
   /// leave by an error too. Collective in that case.
-  ~Window();
+  virtual ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
@@ -71,7 +71,7 @@ class Window {
   /// number of ranks, until the next window; the buffers hold what WindowBuffers::reduce says. False: all ranks skip or
   /// stop (decision()), and nothing was touched. Throws the same error on every rank, leaving no gradients, where any
   /// rank failed or no atom of any rank used a parameter (WindowOptions::find_unused_parameters). Collective.
-  bool reduce();
+  virtual bool reduce();
 
   /// S and N of all ranks, after reduce(). Of a loss of terms: the objective, with N = 1. Local.
   const LossSum& loss() const { return loss_; }
@@ -84,6 +84,10 @@ class Window {
   }
   const WindowSeconds& seconds() const { return seconds_; }
   const ExchangeVolume& volume() const { return volume_; }
+
+ protected:
+  /// Told before an atom's forward (true) and after its backward (false). Local.
+  virtual void inside_atom(bool /*inside*/) {}
 
  private:
   using LossSums = std::function<std::vector<at::Tensor>()>;

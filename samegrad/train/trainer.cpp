@@ -11,6 +11,7 @@
 #include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/whole_gradient.h"
 #include "samegrad/train/window_batches.h"
+#include "samegrad/train/wrapped_parameters.h"
 
 namespace samegrad {
 
@@ -25,7 +26,7 @@ Trainer::Trainer(const RunConfig& config, const SampleSource& train, const Updat
       timeout_(std::chrono::seconds(config.run.timeout_s)),
       state_(std::move(state)),
       model_(make_model(config.model, state_.parameters.tensors())),
-      pool_(state_.parameters.set()) {}
+      ddp_(wrap_parameters(state_.parameters, comm, config.run)) {}
 
 UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std::span<const float>)>& on_gradient) {
   const auto start = std::chrono::steady_clock::now();
@@ -56,7 +57,7 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
                       ": " + error.what();
   }
   fault_point("agreement", comm_->rank(), result.update);
-  Window window(state_.parameters.set(), pool_, *comm_, request, {}, {.timeout = timeout_});
+  ModelWindow window = ddp_->window(request);
   result.action = window.decision().action;
   if (result.action == WindowAction::kSkip) {
     ++state_.skipped_windows;

@@ -11,8 +11,7 @@
 #include "samegrad/comm/communicator.h"
 #include "samegrad/config/run_config.h"
 #include "samegrad/data/sample_source.h"
-#include "samegrad/ddp/gradient_slots.h"
-#include "samegrad/ddp/window.h"
+#include "samegrad/ddp/data_parallel.h"
 #include "samegrad/model/model.h"
 #include "samegrad/objective/objective.h"
 #include "samegrad/plan/update_plan.h"
@@ -47,7 +46,7 @@ struct UpdateResult {
 class Trainer {
  public:
   /// `digest` of plan and config, at most 64 characters, is agreed on before each window. All references must outlive
-  /// the trainer. Local.
+  /// the trainer. Throws as DataParallel does. Collective.
   Trainer(const RunConfig& config, const SampleSource& train, const UpdatePlan& plan, Communicator& comm,
           std::string digest, TrainState state);
 
@@ -75,7 +74,7 @@ class Trainer {
   std::chrono::milliseconds timeout_;
   TrainState state_;
   std::unique_ptr<Model> model_;
-  GradientBufferPool pool_;
+  std::unique_ptr<DataParallel> ddp_;
 };
 
 }  // namespace samegrad

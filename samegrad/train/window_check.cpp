@@ -1,22 +1,24 @@
 #include "samegrad/train/window_check.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <memory>
 
 #include "samegrad/base/error.h"
 #include "samegrad/comm/agreement.h"
+#include "samegrad/ddp/bucket_exchange.h"
 #include "samegrad/ddp/gradient_slots.h"
-#include "samegrad/ddp/mean_reduction.h"
-#include "samegrad/ddp/window.h"
 #include "samegrad/model/model.h"
 #include "samegrad/objective/scale.h"
 #include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/whole_gradient.h"
 #include "samegrad/train/window_batches.h"
 #include "samegrad/train/window_gradient.h"
+#include "samegrad/train/wrapped_parameters.h"
 
 namespace samegrad {
 namespace {
@@ -36,7 +38,8 @@ std::vector<float> lesson_form(const Model& model, const WindowBatches& batches,
   for (const PackedBatch& batch : batches.atoms) {
     if (batch.has_loss()) (model.loss_sum(batch, std::nullopt) * factor).backward();
   }
-  mean_over_ranks(comm, buffer.values(), label);
+  at::Tensor flat = at::from_blob(buffer.values().data(), {std::ssize(buffer.values())});
+  exchange_gradient(comm, flat, {.reduction = GradientReduction::kMean}, label);
   return {buffer.values().begin(), buffer.values().end()};
 }
 
@@ -63,13 +66,12 @@ EmptyWindowCheck check_empty_window(const RunConfig& config, const std::string& 
                                     TrainState& state) {
   const std::chrono::milliseconds timeout = std::chrono::seconds(config.run.timeout_s);
   const std::string before = elements_hash(state.parameters.layout(), state.parameters.values());
-  GradientBufferPool pool(state.parameters.set());
+  const std::unique_ptr<DataParallel> ddp = wrap_parameters(state.parameters, comm, config.run);
   const AtomRange range =
       rank_ranges(config.plan.atoms_per_window(), comm.size())[static_cast<std::size_t>(comm.rank())];
   std::string refusal;
   try {
-    const Window window(state.parameters.set(), pool, comm, {.atoms = range.size(), .update = 1, .digest = digest}, {},
-                        {.timeout = timeout});
+    const ModelWindow window = ddp->window({.atoms = range.size(), .update = 1, .digest = digest});
   } catch (const EmptyWindowError& error) {
     refusal = error.what();
   }

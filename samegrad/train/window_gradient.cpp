@@ -1,13 +1,12 @@
 #include "samegrad/train/window_gradient.h"
 
 #include <algorithm>
-#include <chrono>
+#include <memory>
 
-#include "samegrad/comm/agreement.h"
-#include "samegrad/ddp/window.h"
 #include "samegrad/model/model.h"
 #include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/window_batches.h"
+#include "samegrad/train/wrapped_parameters.h"
 
 namespace samegrad {
 
@@ -17,16 +16,14 @@ WindowGradient window_gradient(const RunConfig& config, const SampleSource& trai
   const auto atoms = static_cast<std::int64_t>(window.atoms.size());
   const AtomRange range = rank_ranges(atoms, comm.size())[static_cast<std::size_t>(comm.rank())];
   const WindowBatches batches = window_batches(window, range, train, training_objective(config, train));
-  GradientBufferPool pool(parameters.set());
+  const std::unique_ptr<DataParallel> ddp = wrap_parameters(parameters, comm, config.run);
   WindowGradient result{.loss = {}, .gradient = {parameters.layout().type(), parameters.layout().flat_elements()}};
   {
-    Window exact(parameters.set(), pool, comm,
-                 {.count = batches.supervised_units,
-                  .atoms = range.size(),
-                  .atom_weights = batches.atom_weights,
-                  .update = window.update,
-                  .digest = digest},
-                 {}, {.timeout = std::chrono::seconds(config.run.timeout_s)});
+    ModelWindow exact = ddp->window({.count = batches.supervised_units,
+                                     .atoms = range.size(),
+                                     .atom_weights = batches.atom_weights,
+                                     .update = window.update,
+                                     .digest = digest});
     for (std::size_t i = 0; i < batches.atoms.size(); ++i) {
       run_atom(exact, batches.units[i], [&] { return model->loss_sum(batches.atoms[i], std::nullopt); });
     }

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "samegrad/ddp/bucket_exchange.h"
 #include "samegrad/ddp/flat_parameters.h"
-#include "samegrad/ddp/mean_reduction.h"
 #include "samegrad/ddp/window.h"
 #include "samegrad/objective/scale.h"
 #include "samegrad/train/padded_model.h"
@@ -132,7 +132,8 @@ Gradient gradient_of_rank_0(int world_size, bool divided_by_world_size) {
       const double factor =
           loss_sum_factor(GradientReduction::kMean, comm.size(), static_cast<double>(kAtoms * (kAtoms + 1) / 2));
       for (std::int64_t atom = range.begin; atom < range.end; ++atom) (loss_sum(atom) * factor).backward();
-      mean_over_ranks(comm, buffer->values(), {"mean", 1});
+      at::Tensor flat = at::from_blob(buffer->values().data(), {std::ssize(buffer->values())});
+      exchange_gradient(comm, flat, {.reduction = GradientReduction::kMean}, {"mean", 1});
       if (comm.rank() == 0) result.assign(buffer->values().begin(), buffer->values().end());
       return;
     }

@@ -65,9 +65,7 @@ struct BranchesImpl : torch::nn::Module {
 TORCH_MODULE(Branches);
 
 /// The world of a rank that is a thread of the test.
-inline World world_of(Communicator& comm) {
-  return World(std::shared_ptr<Communicator>(std::shared_ptr<void>(), &comm), std::chrono::seconds(60));
-}
+inline World world_of(Communicator& comm) { return World(comm, std::chrono::seconds(60)); }
 
 inline at::Tensor loss_of(const at::Tensor& output) { return output.pow(2).mean(); }
 

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "samegrad/base/error.h"
+#include "samegrad/ddp/bucket_exchange.h"
 #include "samegrad/ddp/flat_parameters.h"
-#include "samegrad/ddp/mean_reduction.h"
 #include "samegrad/objective/scale.h"
 #include "tests/unit/comm/counting_communicator.h"
 #include "tests/unit/comm/rank_threads.h"
@@ -148,7 +148,8 @@ TEST(Window, LessonsMeanFormEqualsItWithinTheTolerance) {
       for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
         if (Toy::units(atom) > 0) (toy.loss_sum(atom) * factor).backward();
       }
-      mean_over_ranks(comm, buffer.values(), {"mean", 1});
+      at::Tensor flat = at::from_blob(buffer.values().data(), {std::ssize(buffer.values())});
+      exchange_gradient(comm, flat, {.reduction = GradientReduction::kMean}, {"mean", 1});
       for (std::size_t i = 0; i < exact.gradient.size(); ++i) {
         ASSERT_NEAR(buffer.values()[i], exact.gradient[i], 1e-6 + 1e-4 * std::abs(exact.gradient[i]));
       }

@@ -1,0 +1,49 @@
+#include "samegrad/ddp/model_window.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <mutex>
+#include <utility>
+
+#include "samegrad/ddp/data_parallel.h"
+
+namespace samegrad {
+namespace {
+
+at::Tensor default_generator_state() {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  return generator.get_state();
+}
+
+void set_default_generator_state(const at::Tensor& state) {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_state(state);
+}
+
+}  // namespace
+
+ModelWindow::ModelWindow(DataParallel& owner, const ParameterSet& parameters, GradientBufferPool& pool,
+                         const WindowRequest& request, std::vector<NamedTensor> buffers, const WindowOptions& options)
+    : Window(parameters, pool, owner.world().communicator(), request, std::move(buffers), options), owner_(&owner) {
+  if (decision().action != WindowAction::kTrain) return;
+  owner_->set_in_window(true);
+  if (request.generator_seed) generator_state_ = default_generator_state();
+}
+
+ModelWindow::~ModelWindow() { close(); }
+
+bool ModelWindow::reduce() {
+  close();
+  return Window::reduce();
+}
+
+void ModelWindow::close() {
+  if (decision().action == WindowAction::kTrain) owner_->set_in_window(false);
+  if (generator_state_.defined()) set_default_generator_state(std::exchange(generator_state_, {}));
+}
+
+void ModelWindow::inside_atom(bool inside) { owner_->set_paused(inside); }
+
+}  // namespace samegrad

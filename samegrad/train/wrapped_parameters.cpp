@@ -1,0 +1,19 @@
+#include "samegrad/train/wrapped_parameters.h"
+
+#include <chrono>
+
+namespace samegrad {
+
+std::unique_ptr<DataParallel> wrap_parameters(const FlatParameters& parameters, Communicator& comm,
+                                              const RunSection& run) {
+  // Every rank makes its initial state itself, or reads the same checkpoint; dropout is keyed by the model.
+  return std::make_unique<DataParallel>(
+      [&parameters] {
+        return ModelTensors{parameters.set().parameters(), {}};
+      },
+      World(comm),
+      DistributedDataParallelOptions{
+          .window_seed = std::nullopt, .init_sync = false, .timeout = std::chrono::seconds(run.timeout_s)});
+}
+
+}  // namespace samegrad
