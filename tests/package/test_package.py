@@ -82,10 +82,47 @@ def test_the_package_holds_the_library_and_its_headers_and_nothing_of_the_progra
 
 def test_every_example_is_built_and_listed(examples):
     names = {file.parent.name for file in EXAMPLES.glob("*/CMakeLists.txt")}
-    assert {"own_hook", "uneven_inputs", "torchrun"} <= names
+    assert {"minimal", "token_weighting", "mnist_like", "own_hook", "uneven_inputs", "torchrun"} <= names
     listed = set(re.findall(r"^\| \[(\w+)\]", (EXAMPLES / "README.md").read_text(), re.MULTILINE))
     started = set(re.findall(r"build/(\w+)/\1` \|$", (EXAMPLES / "README.md").read_text(), re.MULTILINE))
     assert names == listed == started == {name for name in names if (examples / name).exists()}
+
+
+ONE_PROCESS = """
+import torch
+torch.manual_seed(1)
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
+x = torch.linspace(-1, 1, 32).view(32, 1)
+for update in range(50):
+    optimizer.zero_grad()
+    loss = (model(x) - (3 * x + 0.5)).square().mean()
+    loss.backward()
+    optimizer.step()
+print(loss.item(), model.weight.item(), model.bias.item())
+"""
+
+
+def test_minimal_has_the_same_bits_on_1_2_and_3_processes_and_agrees_with_pytorch(examples):
+    (line,) = launch(1, examples / "minimal")
+    assert launch(2, examples / "minimal") == launch(3, examples / "minimal") == [line]
+    found = [float(number) for number in re.findall(r" (\S+?)(?:,|$)", line)]
+    expected = [float(number) for number in done(SOURCE / ".venv/bin/python", "-c", ONE_PROCESS).split()]
+    assert found == pytest.approx(expected, rel=1e-4, abs=1e-9) and len(found) == 3
+
+
+def test_token_weighting_gives_the_mean_over_tokens_and_shows_the_mean_of_means(examples):
+    """(12 * 1 + 36 * 3) / 48 = 2.5, and (1 + 3) / 2 = 2."""
+    right = "mean over 48 tokens: loss 2.5, gradient 2.5"
+    assert launch(1, examples / "token_weighting") == launch(3, examples / "token_weighting") == [right]
+    assert launch(2, examples / "token_weighting") == [right, "mean of the ranks' means: gradient 2"]
+
+
+def test_mnist_like_learns_with_the_same_bits_on_1_2_and_3_processes(examples):
+    (line,) = launch(1, examples / "mnist_like")
+    assert launch(2, examples / "mnist_like") == launch(3, examples / "mnist_like") == [line]
+    loss, accuracy, fingerprint = re.fullmatch(r"loss (\S+), test accuracy (\S+), fingerprint ([0-9a-f]{16})", line).groups()
+    assert float(loss) < 0.5 and float(accuracy) > 0.9 and int(fingerprint, 16) != 0
 
 
 def test_own_hook_weights_ranks_by_their_samples(examples):
