@@ -49,6 +49,7 @@ RecordedUpdate recorded_form(const UpdateResult& result) {
   return {.action = result.action == WindowAction::kSkip ? "skip" : "train",
           .supervised_tokens = result.supervised_tokens,
           .loss_sum = result.loss.sum,
+          .loss_divisor = result.loss.divisor(),
           .gradient_hash = result.gradient_hash,
           .gradient_norm = result.gradient_norm,
           .learning_rate = result.learning_rate,

@@ -25,7 +25,7 @@ FlatLayout::FlatLayout(const std::vector<NamedShape>& shapes, ElementType type) 
   for (const NamedShape& shape : shapes) {
     std::int64_t elements = 1;
     for (const std::int64_t size : shape.shape) elements *= size;
-    places_.push_back({shape.name, shape.shape, flat_elements_, elements});
+    places_.push_back({shape.name, shape.shape, shape.strides, flat_elements_, elements});
     flat_elements_ += rounded_up(elements);
     parameter_elements_ += elements;
   }
@@ -45,8 +45,9 @@ std::vector<at::Tensor> tensors_over(const FlatLayout& layout, AlignedBlock& blo
   tensors.reserve(layout.places().size());
   for (const ParameterPlace& place : layout.places()) {
     std::byte* const data = block.bytes().data() + place.offset * element_bytes(block.type());
-    tensors.push_back(at::from_blob(
-        data, place.shape, [memory = block.data_](void*) {}, options));
+    const auto keep = [memory = block.data_](void*) {};
+    tensors.push_back(place.strides.empty() ? at::from_blob(data, place.shape, keep, options)
+                                            : at::from_blob(data, place.shape, place.strides, keep, options));
   }
   return tensors;
 }

@@ -20,12 +20,14 @@ namespace samegrad {
 struct NamedShape {
   std::string name;
   std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides = {};  ///< of tensors over its place, dense; none: as the shape has them
 };
 
 /// Where one parameter lies in the flat block, in elements.
 struct ParameterPlace {
   std::string name;
   std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
   std::int64_t offset = 0;
   std::int64_t elements = 0;
 };

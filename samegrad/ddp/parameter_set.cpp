@@ -29,6 +29,12 @@ std::string refusal_of(const at::Tensor& tensor) {
   return "";
 }
 
+/// As autograd wants them: the parameter's own (channels_last), where those are dense. Empty: contiguous.
+std::vector<std::int64_t> gradient_strides(const at::Tensor& tensor) {
+  const bool own = !tensor.is_contiguous() && tensor.is_non_overlapping_and_dense();
+  return own ? tensor.strides().vec() : std::vector<std::int64_t>();
+}
+
 ElementType type_of(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kDouble ? ElementType::kFloat64 : ElementType::kFloat32;
 }
@@ -51,7 +57,8 @@ ParameterSet::ParameterSet(std::vector<NamedTensor> parameters) {
   std::ostringstream description;
   std::vector<ElementType> types;
   for (const NamedTensor& parameter : parameters_) {
-    description << parameter.name << '\n' << parameter.tensor.dtype() << parameter.tensor.sizes() << '\n';
+    description << parameter.name << '\n'
+                << parameter.tensor.dtype() << parameter.tensor.sizes() << gradient_strides(parameter.tensor) << '\n';
     const ElementType type = type_of(parameter.tensor);
     if (std::ranges::find(types, type) == types.end()) types.push_back(type);
   }
@@ -62,7 +69,7 @@ ParameterSet::ParameterSet(std::vector<NamedTensor> parameters) {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       const at::Tensor& tensor = parameters_[i].tensor;
       if (type_of(tensor) != type) continue;
-      shapes.push_back({parameters_[i].name, tensor.sizes().vec()});
+      shapes.push_back({parameters_[i].name, tensor.sizes().vec(), gradient_strides(tensor)});
       members.push_back(i);
     }
     groups_.push_back({FlatLayout(shapes, type), std::move(members)});

@@ -6,6 +6,7 @@
 
 #include "samegrad/base/error.h"
 #include "samegrad/report/json_number.h"
+#include "samegrad/report/loss_divisor.h"
 #include "samegrad/report/metrics.h"
 #include "samegrad/report/number_text.h"
 
@@ -43,6 +44,7 @@ RecordedUpdate recorded_update(const Json& line) {
   RecordedUpdate update{.action = line.at("action").get<std::string>(),
                         .supervised_tokens = count_member(line, "supervised_tokens", 0),
                         .loss_sum = number_from_json(line.at("loss_sum")),
+                        .loss_divisor = loss_from_json(line).divisor(),
                         .gradient_hash = {},
                         .gradient_norm = number_from_json(line.at("gradient_norm")),
                         .learning_rate = number_from_json(line.at("learning_rate")),
@@ -120,6 +122,7 @@ std::vector<RecordDifference> record_differences(const RecordedUpdate& a, const 
   };
   compare("action", a.action, b.action);
   compare("supervised tokens", a.supervised_tokens, b.supervised_tokens);
+  compare("loss divisor", a.loss_divisor, b.loss_divisor);
   compare("loss sum", a.loss_sum, b.loss_sum);
   compare("gradient", a.gradient_hash, b.gradient_hash);
   compare("gradient norm", a.gradient_norm, b.gradient_norm);

@@ -12,10 +12,11 @@ namespace samegrad {
 
 /// What an update is known by: everything of its line that two equal runs have in common, so no times and no ranks.
 struct RecordedUpdate {
-  std::string action;                  ///< train | skip
-  std::int64_t supervised_tokens = 0;  ///< N
-  double loss_sum = 0.0;               ///< S
-  std::string gradient_hash;           ///< "" where no gradient was made
+  std::string action;  ///< train | skip
+  std::int64_t supervised_tokens = 0;
+  double loss_sum = 0.0;      ///< S
+  double loss_divisor = 0.0;  ///< N
+  std::string gradient_hash;  ///< "" where no gradient was made
   double gradient_norm = 0.0;
   double learning_rate = 0.0;
   double clip_factor = 1.0;

@@ -36,7 +36,7 @@ def test_altered_weights_in_a_checkpoint_are_not_what_the_run_recorded(tmp_path,
 
 
 @pytest.mark.parametrize("mistake, what", [("mean-of-means", "loss sum"), ("missing-world-size", "gradient"),
-                                           ("count-before-shift", "supervised tokens")])
+                                           ("count-before-shift", "loss divisor")])
 def test_a_run_that_computed_wrongly_is_not_reproduced_and_is_named(tmp_path, plain, mistake, what):
     wrong = train(tmp_path / "wrong", "--continuous", program="broken/samegrad", mistake=mistake)
     found = bisect(plain, wrong)

@@ -57,6 +57,18 @@ TEST(ParameterSet, HasGradientsOfTheParametersShapesAndTypesAt64ByteBoundaries) 
   }
 }
 
+TEST(ParameterSet, HasGradientsWithTheStridesOfDenseParameters) {
+  const at::Tensor last = at::ones({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast).requires_grad_(true);
+  const at::Tensor holes = at::ones({4, 6}).slice(1, 0, 6, 2).detach().requires_grad_(true);
+  const ParameterSet set({{"a", last}, {"b", leaf({3})}, {"c", holes}});
+  const GradientBuffer buffer(set);
+  EXPECT_EQ(buffer.tensors[0].strides(), last.strides());
+  EXPECT_TRUE(buffer.tensors[2].is_contiguous());
+  buffer.tensors[0].fill_(1.0);
+  EXPECT_EQ(buffer.tensors[1].sum().item<float>(), 0.0F);
+  EXPECT_NE(set.digest(), ParameterSet({{"a", leaf({2, 3, 4, 5})}, {"b", leaf({3})}, {"c", holes}}).digest());
+}
+
 TEST(ParameterSet, TakesATiedTensorOnceByItsFirstName) {
   const at::Tensor tied = leaf({4, 2});
   const ParameterSet set({{"embedding.weight", tied}, {"bias", leaf({4})}, {"head.weight", tied}});

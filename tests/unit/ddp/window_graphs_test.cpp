@@ -90,6 +90,15 @@ TEST(WindowGraphs, MayMixFloat32AndFloat64) {
                loss);
 }
 
+TEST(WindowGraphs, MayHaveParametersInChannelsLast) {
+  const GraphLoss loss = [](const Leaves& leaves, std::int64_t atom) {
+    const at::Tensor image = values({2, 3, 5, 5}, 0.17 + 0.06 * static_cast<double>(atom), at::kDouble);
+    return at::tanh(at::conv2d(image.to(leaves[0].dtype()), leaves[0], leaves[1])).pow(2).sum();
+  };
+  const at::Tensor kernel = values({4, 3, 2, 2}, 0.9).contiguous(at::MemoryFormat::ChannelsLast);
+  expect_exact({{{"kernel", kernel}, {"bias", values({4}, 1.7)}}, loss}, loss);
+}
+
 /// Eight parameters; "used" by every atom, "sometimes" by atom 4 alone, the others never.
 GraphTrial sometimes_unused(bool find_unused) {
   GraphTrial trial{.values = {{"used", values({4, 4}, 0.9)}, {"sometimes", values({4}, 1.7)}},

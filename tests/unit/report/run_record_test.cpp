@@ -139,6 +139,7 @@ TEST_F(RunRecord, EveryRecordedValueIsCompared) {
   };
   differs("action", [](RecordedUpdate& update) { update.action = "skip"; });
   differs("supervised tokens", [](RecordedUpdate& update) { ++update.supervised_tokens; });
+  differs("loss divisor", [](RecordedUpdate& update) { update.loss_divisor += 1; });
   differs("loss sum", [](RecordedUpdate& update) { update.loss_sum += 1; });
   differs("gradient", [](RecordedUpdate& update) { update.gradient_hash = hash('0'); });
   differs("gradient norm", [](RecordedUpdate& update) { update.gradient_norm = 0; });
