@@ -147,8 +147,9 @@ void Window::keep_failure_of(const std::function<void()>& step) {
     failure = error.what();
     code = error.exit_code();
   } catch (const std::exception& error) {
+    const std::string what = error.what();  // libtorch's goes on with a backtrace
     failure = "[train] rank " + std::to_string(comm_->rank()) + ", update " + std::to_string(update_) + ", atom " +
-              std::to_string(atom()) + ": " + error.what();
+              std::to_string(atom()) + ": " + what.substr(0, what.find('\n'));
   }
   fail(failure, code);
 }

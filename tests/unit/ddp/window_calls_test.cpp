@@ -163,6 +163,13 @@ TEST(WindowCalls, ThatThrowOnOneRankAreItsErrorOnAllRanksAndLeaveNoGradients) {
   EXPECT_THAT(results, Each("[train] rank 1, update 3, atom 3: out of ideas"));
 }
 
+TEST(WindowCalls, ThatFailInLibtorchAreOneLine) {
+  EXPECT_THAT(errors_where_rank_1([](Window& window, const UserModel& model) {
+                window.backward([&] { return at::matmul(model.weight, model.weight); });
+              }),
+              Each(AllOf(HasSubstr("rank 1, update 3, atom 2: mat1 and mat2"), ::testing::Not(HasSubstr("\n")))));
+}
+
 TEST(WindowCalls, ThatReturnNoTensorAreAnAtomWithoutLoss) {
   const Split split{1, 1};
   const std::vector<std::string> results = on_ranks(split, [&](Communicator& comm, UserModel& model) {
