@@ -104,8 +104,10 @@ void DataParallel::build() {
   agree_on_form(world_, model.parameters, model.buffers);
   window_pool_.reset();
   window_parameters_.reset();
+  CommHook hook = reducer_ ? reducer_->hook() : CommHook();
   reducer_.reset();  // its hooks, before new ones
   reducer_ = std::make_unique<Reducer>(std::move(trained), world_, options_);
+  if (hook) reducer_->register_hook(std::move(hook));
   reducer_->set_no_sync(no_sync_scopes_ > 0);
 }
 

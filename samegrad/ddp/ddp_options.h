@@ -28,8 +28,8 @@ struct DistributedDataParallelOptions {
   /// kNative can be faster between hosts; a run is then no longer equal bit for bit on another backend.
   ReductionOrder order = ReductionOrder::kCanonical;
   /// Rank 0's buffers go to all ranks before each training forward, but only before the first of an accumulation with
-  /// no_sync, and once before evaluation and saving. False: each rank keeps its own until then. Costs a broadcast of all
-  /// buffers.
+  /// no_sync, and once before evaluation and saving. False: each rank keeps its own until then. Costs a broadcast of
+  /// all buffers.
   bool broadcast_buffers = true;
   /// False: a parameter without a gradient at the end of backward is an error on all ranks, naming it. True: it takes
   /// part with zeros, and keeps an undefined gradient where no rank used it. Costs nothing here: no graph is searched.

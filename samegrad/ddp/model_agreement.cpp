@@ -14,13 +14,17 @@
 namespace samegrad {
 namespace {
 
-/// One line a tensor: "parameter weight: float [5, 37], trained".
+/// One line a tensor: "parameter weight: float [5, 37], trained". Strides of a trained one that are not those of rows:
+/// gradients are exchanged in the order in which they lie in memory.
 std::vector<std::string> form_lines(const std::vector<NamedTensor>& tensors, const char* kind) {
   std::vector<std::string> lines;
   for (const NamedTensor& named : tensors) {
     std::ostringstream line;
     line << kind << ' ' << named.name << ": " << c10::toString(named.tensor.scalar_type()) << ' '
-         << named.tensor.sizes() << (named.tensor.requires_grad() ? ", trained" : ", not trained");
+         << named.tensor.sizes();
+    if (named.tensor.requires_grad() && !named.tensor.is_contiguous())
+      line << " with strides " << named.tensor.strides();
+    line << (named.tensor.requires_grad() ? ", trained" : ", not trained");
     lines.push_back(line.str());
   }
   return lines;

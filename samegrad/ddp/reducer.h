@@ -37,6 +37,7 @@ class Reducer {
 
   /// Replaces the exchange of buckets; once. Local.
   void register_hook(CommHook hook);
+  const CommHook& hook() const { return hook_; }
   /// Takes part in the exchange of one backward without data: zeros, and no parameter used. Collective.
   void exchange_without_data();
   /// The mean is over this many ranks from now on; 0: all. Local.
