@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 ONE = ["bare", "ddp", "window"]
 TWO = ["bare", "ddp", "window", "c10d", "c10d_views"]
 LARGEST_DIFFERENCE = 1e-6
-SETTINGS = [(1, "lesson", ONE, 20), (1, "25m", ONE, 4), (2, "lesson", TWO, 10), (2, "3m", TWO, 6), (2, "25m", TWO, 3)]
+SETTINGS = [(1, "lesson", ONE, 20), (1, "25m", ONE, 3), (2, "lesson", TWO, 10), (2, "3m", TWO, 5), (2, "25m", TWO, 2)]
 
 
 def measured(arguments, ranks, model, sides, iterations):

@@ -107,14 +107,13 @@ class PieceExchange {
   void distribute(Communicator& comm, std::span<const SubtreeGradient<Element>> mine, std::int64_t begin,
                   std::int64_t count, const CallLabel& label) {
     const auto elements = static_cast<std::size_t>(layout_.ranks * layout_.subtrees * count);
-    std::fill_n(send_.begin(), elements, Element{0});  // absent subtrees are +0, and are added as +0
+    Element* place = send_.data();
     for (std::int64_t owner = 0; owner < layout_.ranks; ++owner) {
-      const std::int64_t existing = layout_.existing(owner, begin, count);
-      for (std::size_t i = 0; i < mine.size(); ++i) {
-        if (mine[i].values != nullptr && existing > 0) {
-          std::copy_n(mine[i].values + owner * layout_.shard + begin, existing,
-                      send_.begin() + (owner * layout_.subtrees + static_cast<std::int64_t>(i)) * count);
-        }
+      for (std::size_t i = 0; i < static_cast<std::size_t>(layout_.subtrees); ++i, place += count) {
+        const bool absent = i >= mine.size() || mine[i].values == nullptr;
+        const std::int64_t existing = absent ? 0 : layout_.existing(owner, begin, count);
+        if (existing > 0) std::copy_n(mine[i].values + owner * layout_.shard + begin, existing, place);
+        std::fill_n(place + existing, count - existing, Element{0});  // absent subtrees are +0, and are added as +0
       }
     }
     comm.all_to_all(std::as_bytes(std::span(send_).first(elements)),
@@ -167,8 +166,17 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
   check_subtrees<Element>(mine, subtrees[static_cast<std::size_t>(comm.rank())]);
   const ExchangeLayout layout =
       make_layout(static_cast<std::int64_t>(result.size()), comm.piece_bytes(), sizeof(Element), subtrees);
-  PieceExchange<Element> exchange(layout, subtrees);
   ExchangeVolume volume;
+  if (comm.size() == 1) {
+    if (mine[0].values == nullptr) {
+      std::ranges::fill(result, Element{0});
+    } else if (mine[0].values != result.data()) {
+      std::copy_n(mine[0].values, result.size(), result.data());
+    }
+    divide_gradient(result.data(), static_cast<std::int64_t>(result.size()), divisor);
+    return volume;
+  }
+  PieceExchange<Element> exchange(layout, subtrees);
   for (std::int64_t begin = 0; begin < layout.shard; begin += layout.piece) {
     const std::int64_t count = std::min(layout.piece, layout.shard - begin);
     exchange.distribute(comm, mine, begin, count, label);

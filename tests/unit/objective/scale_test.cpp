@@ -4,7 +4,10 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
+#include <random>
+#include <vector>
 
 #include "samegrad/base/check.h"
 
@@ -48,6 +51,32 @@ TEST(DivideGradient, RoundsTheDoubleQuotientOnceAndKeepsSpecialValues) {
   EXPECT_EQ(values[3], Limits::infinity());
   EXPECT_NE(values[4], values[4]);
   EXPECT_EQ(values[5], Limits::denorm_min());  // 2 * 2^-149 / 3 rounds to 2^-149
+}
+
+// Of numbers of all sizes, every second one subnormal, and quotients that are: divided as floats where that gives the
+// same bits (Note [Division of floats]).
+TEST(DivideGradient, HasTheBitsOfTheDoubleQuotientForNumbersAndDivisorsOfAllSizes) {
+  std::mt19937 random(5);
+  std::vector<float> numbers(20'000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto bits = static_cast<std::uint32_t>(random());
+    numbers[i] = std::bit_cast<float>(i % 2 == 0 ? bits : bits & 0x807fffffU);
+  }
+  for (const double divisor :
+       {1.0,  2.0,     3.0,    4.0,     7.0,     48.0,      2204.0,   16777213.0, 16777216.0, 0.5,  0.1,
+        1e-3, 0x1p-30, 0x1p99, 0x1p100, 0x1p126, 0x1.8p127, 0x1p-126, 0x1p-140,   3e38,       1e300}) {
+    std::vector<float> divided = numbers;
+    divide_gradient(divided.data(), static_cast<std::int64_t>(divided.size()), divisor);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto expected = static_cast<float>(static_cast<double>(numbers[i]) / divisor);
+      if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(divided[i]));
+      } else {
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(divided[i]), std::bit_cast<std::uint32_t>(expected))
+            << numbers[i] << " / " << divisor;
+      }
+    }
+  }
 }
 
 // A divisor that float cannot hold: 2^24 + 1. Divided as a float it would be 2^24, and the quotient 1.
