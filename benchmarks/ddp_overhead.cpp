@@ -1,9 +1,9 @@
 // `ddp_overhead RANKS MODEL SIDES ROUNDS ITERATIONS FILE`: seconds of a training step on RANKS processes, each way to
 // train in turn (SIDES, with commas): bare (no library: no exchange), ddp (samegrad's DistributedDataParallel over
 // shared memory), window (its Window), c10d and c10d_views (PyTorch's c10d::Reducer over Gloo, gradients apart from its
-// buckets or in them). MODEL: lesson, 3m, 25m. Rank 0 writes FILE: JSON, by side and round the median seconds of
-// the slowest rank; and the largest difference of any side's gradient from the mean of the ranks' own, relative to the
-// largest component. benchmarks/ddp_overhead.py runs it.
+// buckets or in them). MODEL: lesson, 3m, 25m. Rank 0 writes FILE: JSON, by side and round the median seconds of the
+// slowest rank; and the largest difference of a gradient from the mean of the ranks' own, relative to the largest
+// component. benchmarks/ddp_overhead.py runs it.
 #include <malloc.h>
 #include <sys/wait.h>
 #include <torch/nn/modules/embedding.h>
@@ -41,7 +41,7 @@ struct Shape {
   std::int64_t layers, width, feed_forward, heads, sequences, tokens;
 };
 
-/// 282,628 parameters, the lesson's; 3.2 and 25.3 million. 1,024 tokens a step, as in a rank's window of the lesson.
+/// 282,628 parameters, as the lesson's model has; 3.2 and 25.3 million.
 const std::map<std::string, Shape> kShapes{
     {"lesson", {2, 128, 256, 4, 8, 128}}, {"3m", {4, 256, 1024, 4, 8, 128}}, {"25m", {8, 512, 2048, 8, 8, 128}}};
 
@@ -163,7 +163,6 @@ class C10dSide : public Side {
   C10dReducer reducer_;
 };
 
-/// What all ranks say.
 std::vector<double> gathered(const World& world, double mine) {
   std::vector<double> all(static_cast<std::size_t>(world.size()));
   world.communicator().all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
@@ -250,10 +249,8 @@ void measure(const World& world, char** arguments) {
     for (const auto& [name, values] : by_side) seconds[name].push_back(median(values));
   }
   if (world.rank() != 0) return;
-  std::int64_t parameters = 0;
-  for (const at::Tensor& parameter : Encoder(shape)->parameters()) parameters += parameter.numel();
   std::ofstream(path) << Json{{"ranks", world.size()},
-                              {"parameters", parameters},
+                              {"parameters", sides.front().second->gradient().numel()},
                               {"tokens", shape.sequences * shape.tokens},
                               {"difference", difference},
                               {"seconds", seconds}}
@@ -294,11 +291,10 @@ int main(int argc, char** argv) {
     if (child == 0) _exit(samegrad::run_rank(memory, ranks, rank, argv));
     children.push_back(child);
   }
-  int result = 0;
+  bool failed = false;
   for (const pid_t child : children) {
     int status = 1;
-    waitpid(child, &status, 0);
-    if (status != 0) result = 1;
+    failed = waitpid(child, &status, 0) != child || status != 0 || failed;
   }
-  return result;
+  return failed ? 1 : 0;
 }

@@ -1,12 +1,14 @@
 // What users of PyTorch's DistributedDataParallel rely on, each named in docs/ddp-parity.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/custom_function.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/utils/clip_grad.h>
 #include <torch/optim/adamw.h>
 #include <torch/optim/sgd.h>
 
+#include <functional>
 #include <memory>
 
 #include "samegrad/base/error.h"
@@ -95,6 +97,75 @@ TEST(Backward, AParameterThatTheLossUsesBesideForwardHasItsWholeMean) {
     (loss_of(ddp.forward(rows(comm.rank(), 0))) + beside).backward();
     EXPECT_TRUE(near(model->b->weight.grad(), mean_gradient_of_b(2, 0) + model->b->weight.detach() * 3));
   });
+}
+
+/// Runs `segment` again inside backward, by a backward of its own, as re-entrant gradient checkpointing does.
+struct Recomputed : torch::autograd::Function<Recomputed> {
+  using Segment = std::function<at::Tensor(const at::Tensor&)>;
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const Segment* segment) {
+    context->save_for_backward({x});
+    context->saved_data["segment"] = reinterpret_cast<std::int64_t>(segment);
+    return (*segment)(x);
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
+    const auto* const segment = reinterpret_cast<const Segment*>(context->saved_data["segment"].toInt());
+    const at::Tensor x = context->get_saved_variables()[0].detach().requires_grad_(true);
+    const at::AutoGradMode enabled(true);
+    (*segment)(x).backward(gradients[0]);
+    return {x.grad(), at::Tensor()};
+  }
+};
+
+/// first, then twice a segment with `once` in the first and `shared` in both, then `shared` outside; one layer unused.
+struct SegmentsImpl : torch::nn::Module {
+  explicit SegmentsImpl(bool recompute) : recompute_(recompute) {
+    for (const char* name : {"first", "once", "shared", "unused"}) {
+      layers_.push_back(register_module(name, torch::nn::Linear(4, 4)));
+    }
+    fill(*this);
+  }
+  at::Tensor forward(const at::Tensor& x) {
+    at::Tensor hidden = layers_[0](x).tanh();
+    hidden = run(with_once_, hidden);
+    return layers_[2](run(shared_only_, hidden));
+  }
+
+ private:
+  at::Tensor run(const Recomputed::Segment& segment, const at::Tensor& x) const {
+    return recompute_ ? Recomputed::apply(x, &segment) : segment(x);
+  }
+  bool recompute_;
+  std::vector<torch::nn::Linear> layers_;
+  Recomputed::Segment with_once_ = [this](const at::Tensor& x) { return layers_[2](layers_[1](x).tanh()).tanh(); };
+  Recomputed::Segment shared_only_ = [this](const at::Tensor& x) { return layers_[2](x).tanh(); };
+};
+TORCH_MODULE(Segments);
+
+TEST(Recomputation, InsideBackwardHasTheMeanOfLayersUsedOnceAndTwice) {
+  std::vector<at::Tensor> expected;
+  {
+    Segments model(false);
+    ((loss_of(model(rows(0, 0))) + loss_of(model(rows(1, 0)))) / 2).backward();
+    for (const at::Tensor& parameter : model->parameters()) expected.push_back(parameter.grad());
+  }
+  for (const auto& options : {DistributedDataParallelOptions{.find_unused_parameters = true},
+                              DistributedDataParallelOptions{.static_graph = true},
+                              DistributedDataParallelOptions{.static_graph = true, .overlap = Overlap::kOn}}) {
+    on_ranks(2, [&](Communicator& comm) {
+      Segments model(true);
+      DistributedDataParallel ddp(model, world_of(comm), options);
+      for (int step = 0; step < 2; ++step) {
+        model->zero_grad();
+        loss_of(ddp.forward(rows(comm.rank(), 0))).backward();
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          const at::Tensor gradient = model->parameters()[i].grad();
+          ASSERT_EQ(gradient.defined(), expected[i].defined()) << i;
+          EXPECT_TRUE(!gradient.defined() || near(gradient, expected[i])) << i;
+        }
+      }
+    });
+  }
 }
 
 TEST(Backward, AUsersHookOnAParameterSeesTheRanksOwnGradientBeforeTheMean) {
