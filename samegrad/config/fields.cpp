@@ -113,6 +113,9 @@ void add_model(std::vector<Field>& fields) {
                               {"max_seq_length"})
       .add<&Model::classes>("classes", "encoder: labels to choose from", IntegerLimits{2, 1'000'000})
       .add<&Model::dropout>("dropout", "part of the activations that is dropped", NumberLimits{0, 1, false, true})
+      .add<&Model::gradient_checkpointing>(Bits::kDoesNotDecide, "gradient_checkpointing",
+                                           "true: less memory, a layer runs once more in backward; the same bits",
+                                           NoLimits{}, {"gradient_checkpointing"})
       .add<&Model::init>("init", "initial weights; zero-head: the output layer starts as zeros",
                          choice({"normal", "zero-head"}));
 }

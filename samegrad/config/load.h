@@ -31,8 +31,8 @@ Json config_to_json(const RunConfig& config);
 /// The inverse of config_to_json; unknown or missing keys throw InputError. Local.
 RunConfig config_from_json(const Json& json);
 
-/// SHA-256 over the fields that decide bits: all but `run`, `logging`, `checkpoint`, `evaluation`, plan.stop_at, and
-/// the two paths of `data` (the files' contents are in the data lock). Local.
+/// SHA-256 over the fields that decide bits: all but `run`, `logging`, `checkpoint`, `evaluation`, plan.stop_at,
+/// model.gradient_checkpointing, and the two paths of `data` (the files' contents are in the data lock). Local.
 std::string config_digest(const RunConfig& config);
 
 }  // namespace samegrad

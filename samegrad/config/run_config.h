@@ -47,6 +47,7 @@ struct ModelConfig {
   std::int64_t positions = 128;  ///< longest sequence; text: the context in tokens
   std::int64_t classes = 4;      ///< encoder only
   double dropout = 0.0;
+  bool gradient_checkpointing = false;  ///< layers run once more in backward instead of keeping activations
   std::string init = "normal";  ///< normal | zero-head (an output layer of zeros: every token costs ln of its choices)
 };
 

@@ -3,9 +3,9 @@
 //
 //   x = recompute([&](const at::Tensor& in) { return block->forward(in); }, x);
 //
-// Gradients have the bits of the plain call where the part uses each parameter once; where it does not, their terms may
-// be added in another order. It works inside a window's atoms, with unused-parameter detection and with broadcast
-// buffers; a parameter's hook fires once a part that uses it.
+// The gradients' terms are those of the plain call, added up in each part first: the same bits, unless one tensor or
+// parameter has more than two terms that come from several parts. It works inside a window's atoms, with
+// unused-parameter detection and with broadcast buffers; a parameter's hook fires once a part that uses it.
 #pragma once
 
 #include <ATen/core/Tensor.h>

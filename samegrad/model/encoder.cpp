@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/linear.h>
 
+#include "samegrad/ddp/recompute.h"
 #include "samegrad/model/attention.h"
 #include "samegrad/model/dropout.h"
 #include "samegrad/model/embedding.h"
@@ -11,7 +12,7 @@
 namespace samegrad {
 
 Encoder::Encoder(const ModelConfig& config, std::span<const at::Tensor> parameters)
-    : heads_(config.heads), dropout_(config.dropout) {
+    : heads_(config.heads), dropout_(config.dropout), recomputed_(config.gradient_checkpointing) {
   ParameterCursor cursor(parameters);
   token_ = cursor.tensor();
   position_ = cursor.tensor();
@@ -23,8 +24,12 @@ at::Tensor Encoder::logits(const PackedBatch& batch, const std::optional<Dropout
   const Dropout dropout(dropout_, key);
   at::Tensor x = embed(batch, token_, position_);
   for (std::int64_t i = 0; const LayerParameters& layer : layers_) {
-    x = normalise(x + self_attention(x, batch.offsets, layer, {heads_, /*causal=*/false}, dropout, i), layer.norm1);
-    x = normalise(x + feed_forward(x, layer, dropout, i), layer.norm2);
+    const auto run = [=, offsets = batch.offsets, heads = heads_](const at::Tensor& in) {
+      const at::Tensor mixed =
+          normalise(in + self_attention(in, offsets, layer, {heads, /*causal=*/false}, dropout, i), layer.norm1);
+      return normalise(mixed + feed_forward(mixed, layer, dropout, i), layer.norm2);
+    };
+    x = recomputed_ ? recompute(run, x) : run(x);
     ++i;
   }
   return at::linear(x, head_.weight, head_.bias);

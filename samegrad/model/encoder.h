@@ -23,6 +23,7 @@ class Encoder final : public Model {
  private:
   std::int64_t heads_;
   double dropout_;
+  bool recomputed_;
   at::Tensor token_;
   at::Tensor position_;
   std::vector<LayerParameters> layers_;

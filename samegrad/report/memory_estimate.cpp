@@ -19,7 +19,9 @@ std::int64_t values_per_token(const ModelConfig& model, std::int64_t longest_seq
   // Attention weights are kept only where dropout works on them: scores, softmax, mask, product.
   if (model.dropout > 0.0) layer += 3 * model.width + 2 * model.feed_forward + 4 * model.heads * longest_sequence;
   const std::int64_t choices = model.kind == "encoder" ? model.classes : model.vocabulary;
-  return model.layers * layer + 2 * model.width + 3 * choices;
+  // Recomputed, a layer keeps its input; in backward one layer at a time has all.
+  const std::int64_t layers = model.gradient_checkpointing ? model.layers * model.width + layer : model.layers * layer;
+  return layers + 2 * model.width + 3 * choices;
 }
 
 }  // namespace

@@ -56,6 +56,12 @@ TEST_P(OneHash, AfterEveryUpdateForAnyNumberOfProcesses) {
     EXPECT_EQ(first_divergence(one, lines_of({{processes, kUpdates}}, all), kUpdates), std::nullopt)
         << processes << " processes";
   }
+  Settings recomputed = all;
+  recomputed.emplace_back("model.gradient_checkpointing=true");
+  for (const std::int64_t processes : {1, 2}) {
+    EXPECT_EQ(first_divergence(one, lines_of({{processes, kUpdates}}, recomputed), kUpdates), std::nullopt)
+        << processes << " processes that recompute layers";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, OneHash,

@@ -4,50 +4,14 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/autocast_mode.h>
-#include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <unordered_map>
-
 #include "samegrad/base/error.h"
+#include "tests/unit/ddp/counting_allocator.h"
 
 namespace samegrad {
 namespace {
-
-/// The CPU's allocator, with the bytes that are taken.
-class CountingAllocator final : public c10::Allocator {
- public:
-  static CountingAllocator& installed() {
-    static CountingAllocator* const counting = [] {
-      auto* made = new CountingAllocator;  // as long as the program: tensors outlive every test
-      c10::SetCPUAllocator(made, /*priority=*/100);
-      return made;
-    }();
-    return *counting;
-  }
-  c10::DataPtr allocate(std::size_t bytes) override {
-    void* const memory = inner_->raw_allocate(bytes);
-    taken_[memory] = static_cast<std::int64_t>(bytes);
-    live += taken_[memory];
-    return {memory, memory, &release, at::Device(at::kCPU)};
-  }
-  c10::DeleterFnPtr raw_deleter() const override { return &release; }
-  void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
-
-  std::int64_t live = 0;
-
- private:
-  static void release(void* memory) {
-    CountingAllocator& counting = installed();
-    if (memory == nullptr) return;
-    counting.live -= counting.taken_.at(memory);
-    counting.taken_.erase(memory);
-    counting.inner_->raw_deallocate(memory);
-  }
-  std::unordered_map<void*, std::int64_t> taken_;
-  c10::Allocator* inner_ = c10::GetCPUAllocator();
-};
 
 /// A small network of `layers` residual parts with dropout from the default generator.
 struct Stack {

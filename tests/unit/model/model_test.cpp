@@ -6,6 +6,7 @@
 #include <string>
 
 #include "samegrad/base/check.h"
+#include "tests/unit/ddp/counting_allocator.h"
 #include "tests/unit/model/model_cases.h"
 
 namespace samegrad {
@@ -48,6 +49,28 @@ TEST_P(BothModels, GradientUnderDropoutIsTheDerivativeForThoseMasks) {
   ModelConfig config = config_of(GetParam(), 8);
   config.dropout = 0.4;
   EXPECT_LT(directional_error(config, DropoutKey{.seed = 5, .update = 6, .atom = 7}), 1e-8);
+}
+
+TEST_P(BothModels, RecomputedLayersKeepLessAndHaveTheSameBits) {
+  const std::int64_t& live = CountingAllocator::installed().live;
+  ModelConfig config = config_of(GetParam());
+  config.layers = 6;
+  config.dropout = 0.1;
+  const std::vector<at::Tensor> parameters = random_parameters(config, at::kFloat);
+  const PackedBatch batch = pack(random_samples(config, {9, 40, 30}));
+  std::vector<std::int64_t> kept;
+  std::vector<std::vector<at::Tensor>> gradients;
+  for (const bool recomputed : {false, true}) {
+    config.gradient_checkpointing = recomputed;
+    const std::unique_ptr<Model> model = make_model(config, parameters);
+    const std::int64_t before = live;
+    const at::Tensor loss = model->loss_sum(batch, DropoutKey{.seed = 5, .update = 6, .atom = 7});
+    kept.push_back(live - before);
+    gradients.push_back(gradients_of(loss, parameters));
+  }
+  EXPECT_LT(4 * kept[1], kept[0]);
+  EXPECT_GT(kept[1], config.layers * batch.tokens() * config.width * 4);
+  for (std::size_t i = 0; i < parameters.size(); ++i) EXPECT_TRUE(at::equal(gradients[0][i], gradients[1][i])) << i;
 }
 
 TEST_P(BothModels, EverySupervisedTokenCountsAndNoOther) {

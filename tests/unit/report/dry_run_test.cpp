@@ -41,6 +41,10 @@ TEST(MemoryEstimate, ActivationsGrowWithTokensAndDropoutKeepsAttentionWeights) {
   const std::int64_t hundred = estimate_memory(config, 1, 100, 50).activations;
   EXPECT_EQ(estimate_memory(config, 1, 200, 50).activations, 2 * hundred);
   EXPECT_EQ(estimate_memory(config, 1, 100, 500).activations, hundred);
+  config.model.layers = 8;
+  const std::int64_t eight_layers = estimate_memory(config, 1, 100, 50).activations;
+  config.model.gradient_checkpointing = true;
+  EXPECT_LT(estimate_memory(config, 1, 100, 50).activations, eight_layers / 3);
   config.model.dropout = 0.1;
   EXPECT_GT(estimate_memory(config, 1, 100, 500).activations, estimate_memory(config, 1, 100, 50).activations);
 }
