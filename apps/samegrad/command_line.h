@@ -19,6 +19,7 @@ struct CommandLine {
   bool quiet = false;
 
   std::int64_t nproc = 0;             ///< train, evaluate, exercise, verify, launch: processes; 0: not given
+  bool nproc_of_config = false;       ///< it is num_processes of the config
   std::int64_t stop_at = 0;           ///< train: also in `overrides`; 0: not given
   bool continuous = false;            ///< train: also in `overrides`
   std::string resume;                 ///< train: path, "latest" or "auto"; empty: a new run
@@ -47,6 +48,7 @@ struct CommandLine {
   std::vector<std::string> program;  ///< launch: what to start, and its arguments
 
   bool dual = false;              ///< env
+  std::string explain;            ///< config: key; empty: the table
   std::string scope;              ///< clean
   std::int64_t update = 0;        ///< verify; 0: the one after the weights
   std::string checkpoint;         ///< checkpoints, generate, verify: path; empty: all, the latest, or none

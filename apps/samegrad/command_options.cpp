@@ -10,6 +10,7 @@
 
 #include "samegrad/base/error.h"
 #include "samegrad/comm/environment.h"
+#include "samegrad/config/load.h"
 
 namespace samegrad {
 namespace {
@@ -170,6 +171,24 @@ void add_bisect_options(CLI::App& command, CommandLine& line) {
       "--no-replay", [&line] { line.replay = false; }, "Only compares what the runs recorded");
 }
 
+/// What the config says in the place of options; an option that is given counts more.
+void take_from_config(const CLI::App& command, CommandLine& line) {
+  if (line.config.empty() && line.overrides.empty()) return;
+  for (const auto& [name, value] : option_values(line.config, line.overrides)) {
+    const CLI::Option* const option = command.get_option_no_throw(name);
+    if (value.empty() || option == nullptr || option->count() > 0) continue;
+    if (name == "--nproc") {
+      line.nproc = parse_number<std::int64_t>("num_processes", value, 1, kMostLocalProcesses,
+                                              "a whole number, 1 to " + std::to_string(kMostLocalProcesses));
+      line.nproc_of_config = true;
+    } else if (name == "--run") {
+      line.run = value;
+    } else if (name == "--resume") {
+      line.resume = value;
+    }
+  }
+}
+
 void check_verify_resume(const CommandLine& line) {
   if (std::ranges::adjacent_find(line.stops, std::greater_equal<>()) != line.stops.end()) {
     refuse_usage("verify-resume: --stops: each must be after the one before, as in --stops 3,7");
@@ -202,6 +221,9 @@ void add_own_options(CLI::App& command, CommandLine& line) {
     add_verify_resume_options(command, line);
   } else if (name == "diagnose") {
     add_diagnose_options(command, line);
+  } else if (name == "config") {
+    command.add_option("--explain", line.explain, "Explains one key, another name of it, or a section")
+        ->type_name("KEY");
   } else if (name == "env") {
     command.add_flag("--dual", line.dual, "Two processes really start, meet and exchange a tensor");
   } else if (name == "checkpoints") {
@@ -226,6 +248,7 @@ void add_own_options(CLI::App& command, CommandLine& line) {
 }
 
 void check_own_options(const CLI::App& command, CommandLine& line) {
+  take_from_config(command, line);
   if (line.continuous) {
     if (command.count("--stop-at") > 0) {
       refuse_usage("train: --continuous and --stop-at; give one of them");

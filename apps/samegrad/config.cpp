@@ -3,14 +3,21 @@
 
 #include "apps/samegrad/commands.h"
 #include "samegrad/base/json.h"
+#include "samegrad/config/explain.h"
 #include "samegrad/config/field_value.h"
 #include "samegrad/config/load.h"
+#include "samegrad/config/trainer_names.h"
 #include "samegrad/report/table.h"
 
 namespace samegrad {
 
 int run_config(const CommandLine& command) {
   const RunConfig config = load_config(command.config, command.overrides);
+  if (!command.explain.empty()) {
+    const Explanation explanation = explain_key(command.explain, config);
+    std::cout << (command.json ? explanation.json.dump(2) + "\n" : explanation.text);
+    return 0;
+  }
   if (command.json) {
     std::cout << config_to_json(config).dump(2) << "\n";
     return 0;
@@ -25,6 +32,11 @@ int run_config(const CommandLine& command) {
       aliases += "  " + alias + " = " + field.key + "\n";
     }
   }
+  for (const TrainerName& name : trainer_names()) {
+    if (find_field(name.name) != nullptr) continue;
+    aliases += "  " + name.name + (name.option.empty() ? ": no effect here" : " = " + name.option) + "\n";
+  }
+  aliases += "`samegrad config --explain KEY` says more of each.\n";
   std::cout << table.render(/*most_cells=*/140) << "\nOther names, as in the Hugging Face Trainer:\n" << aliases;
   return 0;
 }

@@ -84,12 +84,13 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
   if (processes == 0 && launched == 1 && checks_several_processes(line.subcommand)) {
     processes = config.plan.virtual_ranks;
   }
-  if (processes == 0) {
+  if (processes == 0 || (line.nproc_of_config && processes == launched)) {
     exec_worker(config.run, arguments);
   }
   if (launched > 1) {
-    throw InputError("launch", "--nproc " + std::to_string(processes) + " inside a launcher that started " +
-                                   std::to_string(launched) + " processes; leave --nproc out");
+    const std::string name = line.nproc_of_config ? "num_processes" : "--nproc";
+    throw InputError("launch", name + " " + std::to_string(processes) + " inside a launcher that started " +
+                                   std::to_string(launched) + " processes; leave " + name + " out");
   }
   return launch_and_report(config.run, static_cast<int>(processes), arguments);
 }

@@ -204,6 +204,7 @@ void TrainingRun::show_header() const {
 }
 
 void TrainingRun::show_notes() const {
+  for (const std::string& note : context_->config.notes) log_info(note);
   for (const IngestReport& report : context_->run.data.reports) {
     const std::vector<std::string> told = ingest_lines(report);
     log_info(told.front());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "samegrad/base/nearest_name.h"
+#include "samegrad/config/trainer_names.h"
 
 namespace samegrad {
 namespace {
@@ -173,13 +174,18 @@ void add_how(std::vector<Field>& fields) {
   SectionTable<&RunConfig::logging>(fields, "logging", Bits::kDoesNotDecide)
       .add<&LoggingConfig::every>("every", "updates between progress lines when the output is no terminal",
                                   IntegerLimits{1, kMany}, {"logging_steps"});
-  const std::string later = "not built: processes talk through shared memory or gloo";
+  const std::string nccl = "not built: CUDA tensors and an NCCL back end are not written yet; shm and gloo are";
+  const std::string mpi = "not built: an MPI back end is not written yet; under mpirun, shm or gloo connects processes";
+  const std::string other = "not built: it is for another maker's accelerators, and none of them is supported";
   SectionTable<&RunConfig::run>(fields, "run", Bits::kDoesNotDecide)
       .add<&RunSection::device>(
           "device", "where it is computed",
           choice({"auto", "cpu"}, {{"cuda", "not built: CPU only today"}, {"gpu", "not built: CPU only today"}}))
-      .add<&RunSection::backend>("backend", "how the processes talk: auto shares memory on one host, else gloo",
-                                 choice({"auto", "shm", "gloo"}, {{"nccl", later}, {"mpi", later}}))
+      .add<&RunSection::backend>(
+          "backend", "how the processes talk: auto shares memory on one host, else gloo",
+          choice({"auto", "shm", "gloo"},
+                 {{"nccl", nccl}, {"mpi", mpi}, {"xccl", other}, {"hccl", other}, {"cncl", other}, {"ccl", other}}),
+          {"ddp_backend"})
       .add<&RunSection::timeout_s>("timeout_s", "seconds after which a wait for another rank ends the run",
                                    IntegerLimits{1, 10'000'000}, {"ddp_timeout"})
       .add<&RunSection::isa>("isa", "instructions that libtorch may use; other ones give other bits",
@@ -269,6 +275,9 @@ std::string suggest_field(std::string_view unknown_key) {
     }
     known.push_back(field.key);
     known.insert(known.end(), field.aliases.begin(), field.aliases.end());
+  }
+  for (const TrainerName& name : trainer_names()) {
+    known.push_back(name.name);
   }
   return suggestion(unknown_key, known);
 }

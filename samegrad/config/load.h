@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 
@@ -21,6 +22,11 @@ RunConfig load_config(const std::filesystem::path& path, std::span<const std::st
 
 /// `config` with `overrides` applied and validated, as load_config does. Local.
 RunConfig override_config(RunConfig config, std::span<const std::string> overrides);
+
+/// What the file and `overrides` say in the place of command-line options (num_processes, output_dir,
+/// resume_from_checkpoint): option ("--nproc") -> value, which may be empty. Throws as load_config. Local.
+std::map<std::string, std::string> option_values(const std::filesystem::path& path,
+                                                 std::span<const std::string> overrides);
 
 /// Throws InputError for a value or combination that is not allowed. Local.
 void validate_config(const RunConfig& config);

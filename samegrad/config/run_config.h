@@ -116,6 +116,9 @@ struct RunConfig {
   CheckpointConfig checkpoint;
   LoggingConfig logging;
   RunSection run;
+
+  /// No field: for the start of a run, which of the names that were given have no effect, and why.
+  std::vector<std::string> notes;
 };
 
 }  // namespace samegrad

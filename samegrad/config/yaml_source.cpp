@@ -7,6 +7,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/mapped_file.h"
 #include "samegrad/base/nearest_name.h"
+#include "samegrad/config/trainer_names.h"
 
 namespace samegrad {
 namespace {
@@ -71,35 +72,43 @@ class YamlReader {
       if (field == nullptr) {
         refuse(entry.first.Mark(), "unknown key " + show(key) + suggest_field(key));
       }
-      assign(*field, entry.first.Mark(), entry.second);
+      assign(key, field, entry.first.Mark(), entry.second);
     }
   }
 
   void read_top_level(const std::string& key, const YAML::Mark& mark, const YAML::Node& node) {
     const Field* const field = find_field(key);
-    if (field == nullptr) {
+    if (field == nullptr && find_trainer_name(key) == nullptr) {
       std::string hint = node.IsMap() ? suggestion(key, config_sections()) : suggest_field(key);
       refuse(mark, (node.IsMap() ? "unknown section " : "unknown key ") + show(key) + hint);
     }
-    assign(*field, mark, node);
+    assign(key, field, mark, node);
   }
 
-  void assign(const Field& field, const YAML::Mark& mark, const YAML::Node& value) {
-    const auto same = [&](const Assignment& earlier) { return earlier.field == &field; };
+  /// `field` may be null where find_trainer_name(name) is not.
+  void assign(const std::string& name, const Field* field, const YAML::Mark& mark, const YAML::Node& value) {
+    const std::string key = field == nullptr ? name : field->key;
+    const auto same = [&](const Assignment& earlier) {
+      return earlier.field == field && (field != nullptr || earlier.name == name);
+    };
     if (std::any_of(assignments_.begin(), assignments_.end(), same)) {
-      refuse(mark, field.key + ": given twice");
+      refuse(mark, key + ": given twice");
     }
     RunConfig scratch;
-    const bool may_be_empty = std::holds_alternative<std::string*>(field.target(scratch));
-    if (value.IsSequence() && std::holds_alternative<std::vector<double>*>(field.target(scratch))) {
-      assignments_.push_back({&field, list_text(field, mark, value), place(mark)});
+    const bool may_be_empty =
+        find_trainer_name(name) != nullptr || std::holds_alternative<std::string*>(field->target(scratch));
+    if (value.IsSequence() && field != nullptr &&
+        std::holds_alternative<std::vector<double>*>(field->target(scratch))) {
+      const std::string text = list_text(*field, mark, value);
+      assignments_.push_back({field, text, text, name, place(mark)});
       return;
     }
     if (!value.IsScalar() && !(value.IsNull() && may_be_empty)) {
-      refuse(mark, field.key + ": " + (value.IsNull() ? "no value" : "not a single value") +
-                       "; allowed: " + allowed_values(field));
+      refuse(mark, key + ": " + (value.IsNull() ? "no value" : "not a single value") +
+                       (field == nullptr ? "" : "; allowed: " + allowed_values(*field)));
     }
-    assignments_.push_back({&field, value.IsNull() ? "" : value.Scalar(), place(mark)});
+    const std::string given = value.IsNull() ? "" : value.Scalar();
+    assignments_.push_back({field, translate_value(name, given, place(mark)), given, name, place(mark)});
   }
 
   std::string list_text(const Field& field, const YAML::Mark& mark, const YAML::Node& list) const {
@@ -146,10 +155,11 @@ Assignment parse_override(const std::string& text) {
   }
   const std::string key = text.substr(0, equals);
   const Field* const field = find_field(key);
-  if (field == nullptr) {
+  if (field == nullptr && find_trainer_name(key) == nullptr) {
     throw InputError("config", "--set " + text + ": unknown key " + show(key) + suggest_field(key));
   }
-  return {field, text.substr(equals + 1), "--set " + text};
+  const std::string given = text.substr(equals + 1);
+  return {field, translate_value(key, given, "--set " + text), given, key, "--set " + text};
 }
 
 }  // namespace samegrad

@@ -10,9 +10,11 @@
 namespace samegrad {
 
 struct Assignment {
-  const Field* field = nullptr;
-  std::string text;
-  std::string where;  ///< "configs/text.yaml:12", or "--set plan.updates=10"
+  const Field* field = nullptr;  ///< null: a name of trainer_names() that no field takes
+  std::string text;              ///< as the field takes it
+  std::string given;             ///< as it was written
+  std::string name;              ///< key or alias, as it was written
+  std::string where;             ///< "configs/text.yaml:12", or "--set plan.updates=10"
 };
 
 /// Reads a YAML file of at most 1 MiB: one document, a mapping of sections to mappings of names to scalars; `seed` and
