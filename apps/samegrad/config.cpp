@@ -37,7 +37,7 @@ int run_config(const CommandLine& command) {
     aliases += "  " + name.name + (name.option.empty() ? ": no effect here" : " = " + name.option) + "\n";
   }
   aliases += "`samegrad config --explain KEY` says more of each.\n";
-  std::cout << table.render(/*most_cells=*/140) << "\nOther names, as in the Hugging Face Trainer:\n" << aliases;
+  std::cout << table.render(/*most_cells=*/160) << "\nOther names, as in the Hugging Face Trainer:\n" << aliases;
   return 0;
 }
 
