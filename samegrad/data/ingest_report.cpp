@@ -79,6 +79,9 @@ std::vector<std::string> ingest_lines(const IngestReport& report) {
                                     counted(report.input_tokens, "input token") + ", " +
                                     std::to_string(report.supervised_tokens) + " supervised; the longest sample has " +
                                     counted(report.longest, "token")};
+  if (report.weighted_samples > 0) {
+    lines.front() += "; " + counted(report.weighted_samples, "sample") + " with a weight, the others weigh 1";
+  }
   if (report.blank_lines > 0) {
     lines.push_back(file + counted(report.blank_lines, "blank line") + " skipped");
   }
@@ -97,9 +100,6 @@ std::vector<std::string> ingest_lines(const IngestReport& report) {
   }
   if (report.empty_completions > 0) {
     lines.push_back(file + counted(report.empty_completions, "empty completion") + " (they supervise nothing)");
-  }
-  if (report.weighted_samples > 0) {
-    lines.push_back(file + counted(report.weighted_samples, "sample") + " with a weight (the others weigh 1)");
   }
   return lines;
 }

@@ -14,7 +14,8 @@ WindowUnits::WindowUnits(Objective objective) : objective_(std::move(objective))
 
 void WindowUnits::add(std::int64_t atom, const UnitRow& row) {
   supervised_tokens_ += row.supervised_tokens;
-  if (first_atom_ < 0 && row.supervised_tokens > 0) first_atom_ = atom;
+  const bool weighs = row.supervised_tokens > 0 && (!objective_.weighted || row.weight > 0.0);
+  if (first_atom_ < 0 && weighs) first_atom_ = atom;
   if (objective_.unit != Unit::kDocument || row.document == kOwnDocument || row.supervised_tokens == 0) return;
   const auto [place, is_first] = documents_.try_emplace(row.document, Document{0, atom, row.weight});
   Document& document = place->second;

@@ -45,7 +45,8 @@ class WindowUnits {
   const Objective& objective() const { return objective_; }
 
   /// The part of atom `atom`, whose rows are `rows`, after all rows of the window were added. A document counts in the
-  /// atom of its first supervised row, and a constant N in the first atom with one. Local.
+  /// atom of its first supervised row, and a constant N in the first atom with one that weighs more
+  /// than 0. Local.
   AtomUnits weigh(std::int64_t atom, std::span<const UnitRow> rows) const;
 
  private:
@@ -60,7 +61,7 @@ class WindowUnits {
 
   Objective objective_;
   std::int64_t supervised_tokens_ = 0;
-  std::int64_t first_atom_ = -1;  ///< with a supervised token
+  std::int64_t first_atom_ = -1;  ///< with a supervised row that weighs more than 0
   std::unordered_map<std::uint64_t, Document> documents_;
 };
 

@@ -54,8 +54,7 @@ TEST_F(Index, KeepsWeightsAndDocuments) {
   EXPECT_EQ(source->document(1), 0U);
   EXPECT_EQ(source->report().weighted_samples, 2);
   EXPECT_EQ(source->report().document_samples, 2);
-  EXPECT_EQ(ingest_lines(source->report()).back(),
-            source->report().file + ": 2 samples with a weight (the others weigh 1)");
+  EXPECT_TRUE(contains(ingest_lines(source->report()).front(), "; 2 samples with a weight, the others weigh 1"));
   EXPECT_EQ(ingest_report_from_json(to_json(source->report())), source->report());
   EXPECT_FALSE(open("b.jsonl", R"({"text":"one"})")->weighted());
 }

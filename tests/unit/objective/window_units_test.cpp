@@ -116,6 +116,7 @@ TEST(WindowUnits, AConstantIsNOnceAndIsNothingWhereNothingIsSupervised) {
   EXPECT_FALSE(weighted.divides_by_weight());
   EXPECT_EQ(weigh(weighted).token_weights[2], 2.0);
   EXPECT_EQ(weigh(weighted).units, 48);
+  EXPECT_EQ(weigh(weighted, {{{3, kOwnDocument, 0.0}}}).units, 0);
 }
 
 TEST(WindowUnits, RowsOfOneDocumentWithTwoWeightsAreRefused) {

@@ -16,6 +16,17 @@ TEST(DryRun, ShowsCutsMemoryAndTheFirstWindowByRank) {
   }
 }
 
+TEST(DryRun, ShowsEachRanksPartOfNWhereTokensAreNotWhatItCounts) {
+  const std::string counted =
+      dry_run_tables({.first_window = {{2, 16, 40, 12, {0, 7}}, {2, 16, 60, 36, {0, 9}}}, .counted = "sequences"}, {});
+  EXPECT_NE(counted.find("of N: sequences"), std::string::npos) << counted;
+  EXPECT_NE(counted.find("N = 16 (sequences); the fullest rank holds 50.0 % more tokens"), std::string::npos)
+      << counted;
+  const std::string weighed = dry_run_tables(
+      {.first_window = {{1, 1, 5, 2, {0, 2, 0.25}}, {1, 1, 5, 2, {0, 2, 1.5}}}, .counted = "total weight"}, {});
+  EXPECT_NE(weighed.find("N = 1.75 (total weight)"), std::string::npos) << weighed;
+}
+
 TEST(DryRun, AWindowWithoutSupervisedTokensIsSaidInWords) {
   const std::string text = dry_run_tables({.first_window = {{1, 1, 5, 0}, {1, 1, 5, 0}}}, {});
   EXPECT_NE(text.find("No supervised token on any rank"), std::string::npos);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "samegrad/base/error.h"
+#include "samegrad/report/loss_divisor.h"
 
 namespace samegrad {
 namespace {
@@ -70,6 +71,20 @@ TEST(RunHistory, LinesOfAnotherFormAreRefused) {
   Json text = line("a", "continuous", 1, 1.0);
   text["update"] = "one";
   EXPECT_THROW(run_history(std::vector<Json>{text}), InputError);
+}
+
+TEST(LossDivisor, IsAnIntegerWhereUnitsAreCountedAndElseAWeightAlsoWithoutAFraction) {
+  const LossSum counted{6.0, 12};
+  const LossSum weighed{6.0, 5, 12.0};
+  EXPECT_EQ(divisor_text({0.0, 18'231}), "18,231");
+  EXPECT_EQ(divisor_text({0.0, 5, 0.75}), "0.75");
+  for (const LossSum& loss : {counted, weighed}) {
+    const Json line =
+        Json::parse(Json{{"loss_sum", loss.sum}, {"divisor", divisor_to_json(loss)}, {"supervised_tokens", 99}}.dump());
+    EXPECT_EQ(loss_from_json(line).mean(), 0.5);
+    EXPECT_EQ(loss_from_json(line).weight.has_value(), loss.weight.has_value());
+  }
+  EXPECT_EQ(loss_from_json({{"loss_sum", 6.0}, {"supervised_tokens", 12}}).count, 12) << "a line of before";
 }
 
 }  // namespace
