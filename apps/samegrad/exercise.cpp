@@ -87,10 +87,12 @@ int exercise_run(const CommandLine& command, const RunContext& context) {
     throw InputError("exercise", "data.task: '" + context.config.data.task +
                                      "', the exercise uses the lesson's model; leave --config away");
   }
-  if (context.config.objective.unit != "token" || !context.config.objective.class_weights.empty()) {
-    throw InputError("exercise", "objective: '" + context.config.objective.unit +
-                                     "', with class weights or another unit than token; the exercise is about the mean "
-                                     "over tokens: leave --config away");
+  if (context.config.objective.unit != "token" || !context.config.objective.class_weights.empty() ||
+      has_terms(context.config.objective)) {
+    throw InputError("exercise",
+                     "objective: '" + context.config.objective.unit +
+                         "', with class weights, terms, or another unit than token; the exercise is about the mean "
+                         "over tokens: leave --config away");
   }
   TrainState state = initial_state(context.config);
   load_parameters(context.paths.init, state.parameters);

@@ -7,6 +7,7 @@
 #include "samegrad/data/packed_batch.h"
 #include "samegrad/report/number_text.h"
 #include "samegrad/train/atom_gradient.h"
+#include "samegrad/train/objective_terms.h"
 #include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/window_batches.h"
 
@@ -32,8 +33,19 @@ AtomOfRun read_atom(const ReplayedRun& run, const PlanWindow& window, std::int64
 
 void compute(const ReplayedRun& run, const PackedBatch& batch, std::int64_t update, std::int64_t atom,
              GradientBuffer& gradient) {
-  atom_gradient(run.trainer().model(), run.trainer().state().parameters, batch,
-                DropoutKey{static_cast<std::uint64_t>(run.config().seed), update, atom}, gradient);
+  const FlatParameters& parameters = run.trainer().state().parameters;
+  const ObjectiveConfig& objective = run.config().objective;
+  const DropoutKey key{static_cast<std::uint64_t>(run.config().seed), update, atom};
+  // Terms enter as they are, before any denominator: two runs are compared, not a window made.
+  const TermFactors factors{.units = 1.0, .z_loss = 1.0, .l2 = 1.0};
+  atom_gradient(
+      parameters,
+      [&] {
+        if (batch.supervised_tokens() == 0 && !has_terms(objective)) return at::Tensor();
+        return with_factors(atom_sums(run.trainer().model(), parameters.tensors(), objective, batch, key, atom),
+                            objective, factors);
+      },
+      gradient);
 }
 
 const FlatLayout& layout_of(const ReplayedRun& run) { return run.trainer().state().parameters.layout(); }

@@ -32,12 +32,19 @@ std::string model_text(const ModelConfig& model) {
 std::string objective_text(const RunContext& context) {
   const ObjectiveConfig& objective = context.config.objective;
   const Objective counted = training_objective(context.config, *context.run.data.train);
-  std::string text = "unit " + objective.unit;
-  if (counted.unit == Unit::kConstant) text += " " + grouped(counted.constant);
-  if (counted.weighted) text += ", samples with weights";
-  if (!counted.class_weights.empty()) text += ", class weights";
-  return text + ": N is " +
-         (counted.unit == Unit::kConstant ? "that" : "the window's " + std::string(divisor_name(counted)));
+  std::ostringstream text;
+  text << "unit " << objective.unit;
+  if (counted.weighted) text << ", samples with weights";
+  if (!counted.class_weights.empty()) text << ", class weights";
+  text << ": N is ";
+  if (counted.unit == Unit::kConstant) {
+    text << grouped(counted.constant);
+  } else {
+    text << "the window's " << divisor_name(counted);
+  }
+  if (objective.z_loss > 0.0) text << "; plus " << objective.z_loss << " x z-loss";
+  if (objective.l2 > 0.0) text << "; plus " << objective.l2 << " x half the parameters' squares";
+  return text.str();
 }
 
 std::string optimizer_text(const RunConfig& config) {

@@ -47,6 +47,9 @@ Json metrics_line(const UpdateResult& result, const std::optional<Evaluation>& v
             {"parameters_xxh3", result.parameters_hash},
             {"hash_chain", result.hash_chain},
             {"ranks", Json::array()}};
+  for (const TermLoss& term : result.terms) {
+    line["terms"][term.name] = {{"loss_sum", number_to_json(term.loss.sum)}, {"divisor", divisor_to_json(term.loss)}};
+  }
   for (const RankShare& share : result.ranks) {
     line["ranks"].push_back({{"supervised_tokens", share.supervised_tokens},
                              {"input_tokens", share.input_tokens},

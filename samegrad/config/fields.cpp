@@ -132,6 +132,10 @@ void add_training(std::vector<Field>& fields) {
                                  IntegerLimits{0, kLargestSeed})
       .add<&Objective::class_weights>("class_weights", "weight of a token by its target, one a class; empty: all 1",
                                       NoLimits{})
+      .add<&Objective::z_loss>("z_loss", "times the mean over tokens of logsumexp(logits)^2, added to the loss",
+                               NumberLimits{0, kAnyFactor})
+      .add<&Objective::l2>("l2", "times half the sum of the parameters' squares, added to the loss",
+                           NumberLimits{0, kAnyFactor})
       .add<&Objective::empty_window>("empty_window", "a window without supervised tokens on all ranks",
                                      choice({"error", "skip"}));
   using Optimizer = OptimizerConfig;

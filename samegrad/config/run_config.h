@@ -53,11 +53,16 @@ struct ModelConfig {
 
 /// `objective`: what is averaged over what.
 struct ObjectiveConfig {
-  std::string unit = "token";          ///< token | sequence | document | constant (docs/objectives.md)
-  std::int64_t constant = 0;           ///< unit constant: what the sum of losses is divided by
-  std::vector<double> class_weights;   ///< a token's weight by its target; empty: 1 each
+  std::string unit = "token";         ///< token | sequence | document | constant (docs/objectives.md)
+  std::int64_t constant = 0;          ///< unit constant: what the sum of losses is divided by
+  std::vector<double> class_weights;  ///< a token's weight by its target; empty: 1 each
+  double z_loss = 0.0;  ///< times the mean over supervised tokens of logsumexp(logits)^2, added to the loss; 0: none
+  double l2 = 0.0;      ///< times half the sum of the parameters' squares, added to the loss; 0: none
   std::string empty_window = "error";  ///< error | skip: a window without supervised units on all ranks
 };
+
+/// Whether the loss has terms beside that of its units.
+inline bool has_terms(const ObjectiveConfig& objective) { return objective.z_loss > 0.0 || objective.l2 > 0.0; }
 
 /// `optimizer`.
 struct OptimizerConfig {

@@ -30,6 +30,14 @@ class Model {
   /// S of the atom: sum of the cross-entropies of the supervised tokens, each times its weight (batch.weights), added
   /// up in double: a float64 scalar that can run backward (0 without supervised tokens). Local.
   at::Tensor loss_sum(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const;
+
+  /// S, and beside it, from the same logits, the sum over the supervised tokens of logsumexp(logits)^2, each weighing
+  /// 1: float64 scalars. Local.
+  struct LossAndZ {
+    at::Tensor loss;
+    at::Tensor z;
+  };
+  LossAndZ loss_and_z_sums(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const;
 };
 
 /// The config's model over `parameters` (in the order of parameter_specs(); float32 or float64; kept by reference to

@@ -14,9 +14,9 @@ CheckResult loss_check(const char* name, const PrecisionFacts& facts) {
   const double reference = facts.reference.mean();
   const double error = std::abs(mean - reference);
   const double allowed = facts.gradient.tolerance.allowed(reference);
-  const bool same_divisor =
-      facts.loss.count == facts.reference.count && std::abs(facts.loss.divisor() - facts.reference.divisor()) <=
-                                                       kFloat64Tolerance.allowed(facts.reference.divisor());
+  const bool same_divisor = (facts.loss.weight || facts.loss.count == facts.reference.count) &&
+                            std::abs(facts.loss.divisor() - facts.reference.divisor()) <=
+                                kFloat64Tolerance.allowed(facts.reference.divisor());
   return {name, "S/N = " + shortest(reference) + ", N = " + divisor_text(facts.reference),
           "difference " + scientific(error, 3) + ", allowed " + scientific(allowed, 3) +
               ", N = " + divisor_text(facts.loss),

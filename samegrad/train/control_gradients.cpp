@@ -1,10 +1,13 @@
 #include "samegrad/train/control_gradients.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "samegrad/ddp/gradient_slots.h"
 #include "samegrad/model/model.h"
+#include "samegrad/objective/scale.h"
 #include "samegrad/train/atom_gradient.h"
+#include "samegrad/train/objective_terms.h"
 #include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/window_batches.h"
 
@@ -34,8 +37,7 @@ struct WeighedSum {
   std::vector<double> sum;
 };
 
-void add(WeighedSum& control, std::size_t atom, std::span<const float> gradient) {
-  const double factor = control.factors[atom];
+void add(WeighedSum& control, double factor, std::span<const float> gradient) {
   for (std::size_t i = 0; i < control.sum.size(); ++i) {
     control.sum[i] += factor * static_cast<double>(gradient[i]);
   }
@@ -66,9 +68,25 @@ std::vector<ControlGradient> control_gradients(const RunConfig& config, const Sa
 
   const std::unique_ptr<Model> model = make_model(config.model, parameters.tensors());
   GradientBuffer gradient(parameters.set());
+  // The mistakes are in what the units' sum is divided by; other terms are right in all of them.
+  const auto gradient_of = [&](std::size_t atom, const TermFactors& factors) {
+    atom_gradient(
+        parameters,
+        [&] {
+          return with_factors(atom_sums(*model, parameters.tensors(), config.objective, batches.atoms[atom],
+                                        std::nullopt, static_cast<std::int64_t>(atom)),
+                              config.objective, factors);
+        },
+        gradient);
+  };
+  const double z_factor = loss_sum_factor(GradientReduction::kSum, 1,
+                                          static_cast<double>(std::max<std::int64_t>(1, batches.window_tokens)));
   for (std::size_t atom = 0; atom < batches.atoms.size() && !sums.empty(); ++atom) {
-    atom_gradient(*model, parameters, batches.atoms[atom], std::nullopt, gradient);
-    for (WeighedSum& control : sums) add(control, atom, gradient.values());
+    gradient_of(atom, {.units = 1.0});
+    for (WeighedSum& control : sums) add(control, control.factors[atom], gradient.values());
+    if (!has_terms(config.objective)) continue;
+    gradient_of(atom, {.z_loss = z_factor, .l2 = 1.0});
+    for (WeighedSum& control : sums) add(control, 1.0, gradient.values());
   }
 
   auto sum = sums.begin();

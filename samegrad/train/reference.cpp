@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/nll_loss.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros_like.h>
@@ -127,12 +128,24 @@ ReferenceResult reference_gradient(const ModelConfig& config, const ObjectiveCon
     const std::size_t size = std::min(kBatchSize, samples.size() - begin);
     const PaddedBatch batch =
         pad(objective, std::span(samples).subspan(begin, size), std::span(weights.of_sample).subspan(begin, size));
-    const at::Tensor log_probabilities = at::log_softmax(model->logits(batch.ids, batch.padding).flatten(0, 1), 1);
+    const at::Tensor logits = model->logits(batch.ids, batch.padding).flatten(0, 1);
+    const at::Tensor log_probabilities = at::log_softmax(logits, 1);
     const at::Tensor losses =
         at::nll_loss(log_probabilities, batch.targets.flatten(), /*weight=*/{}, at::Reduction::None, kIgnoreTarget);
     const at::Tensor sum = (losses.to(at::kDouble) * batch.weights.flatten()).sum();
     result.loss_sum += sum.item<double>();
-    (sum / result.divisor).backward();
+    at::Tensor loss = sum / result.divisor;
+    if (objective.z_loss > 0.0) {
+      const at::Tensor z = at::logsumexp(logits, {1}).to(at::kDouble);
+      const at::Tensor supervised = batch.targets.flatten().ne(kIgnoreTarget);
+      loss = loss + objective.z_loss * (z * z * supervised).sum() / static_cast<double>(result.supervised_tokens);
+    }
+    loss.backward();
+  }
+  if (objective.l2 > 0.0) {
+    for (const at::Tensor& parameter : model->parameters()) {
+      (0.5 * objective.l2 * parameter.to(at::kDouble).pow(2).sum()).backward();
+    }
   }
   for (const at::Tensor& parameter : model->parameters()) {
     result.gradients.push_back(parameter.grad().defined() ? parameter.grad().contiguous() : at::zeros_like(parameter));

@@ -13,12 +13,12 @@
 namespace samegrad {
 
 struct ReferenceResult {
-  double loss_sum = 0.0;               ///< S: sum of the weighed cross-entropies of the supervised tokens
+  double loss_sum = 0.0;               ///< S of the units: sum of the weighed cross-entropies of the supervised tokens
   double divisor = 0.0;                ///< N
   std::int64_t units = 0;              ///< number of units (of a constant: it), which is N where they are not weighted
   std::int64_t supervised_tokens = 0;  ///< of all samples
-  std::vector<at::Tensor> gradients;   ///< of S / N, in the order of parameter_specs(), in the asked dtype,
-                                       ///< contiguous
+  std::vector<at::Tensor> gradients;  ///< of S / N and the other terms, in the order of parameter_specs(), in the asked
+                                      ///< dtype, contiguous
 };
 
 /// Gradient of the objective's loss over `window`, computed in `dtype` (float32 or float64) from copies of `parameters`

@@ -7,6 +7,7 @@
 
 #include "samegrad/base/error.h"
 #include "samegrad/base/fault_point.h"
+#include "samegrad/train/objective_terms.h"
 #include "samegrad/train/schedule.h"
 #include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/whole_gradient.h"
@@ -46,8 +47,7 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
     plan_window = plan_->window(result.update);
     result.epoch = plan_window.epoch;
     batches = window_batches(plan_window, range, *train_, objective_);
-    request.count = batches.supervised_units;
-    request.atom_weights = batches.atom_weights;
+    request_units(request, config_->objective, batches);
     result.supervised_tokens = batches.window_tokens;
   } catch (const Error& error) {
     request.failure = error.what();
@@ -66,15 +66,16 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
   if (result.action != WindowAction::kTrain) return result;
 
   for (std::size_t i = 0; i < batches.atoms.size(); ++i) {
-    run_atom(window, batches.units[i], [&] {
+    run_atom(window, config_->objective, batches.units[i], [&] {
       fault_point("backward", comm_->rank(), result.update);
-      return model_->loss_sum(batches.atoms[i],
-                              DropoutKey{static_cast<std::uint64_t>(config_->seed), result.update, window.atom()});
+      const DropoutKey key{static_cast<std::uint64_t>(config_->seed), result.update, window.atom()};
+      return atom_sums(*model_, state_.parameters.tensors(), config_->objective, batches.atoms[i], key, window.atom());
     });
   }
   fault_point("exchange", comm_->rank(), result.update);
   window.reduce();
-  result.loss = window.loss();
+  result.loss = units_loss(window);
+  result.terms.assign(window.term_losses().begin(), window.term_losses().end());
   if (on_gradient) on_gradient(window.gradient());
   step(result, window);
   pass(result, plan_window);

@@ -32,6 +32,7 @@ struct UpdateResult {
   WindowAction action = WindowAction::kTrain;
   LossSum loss;                        ///< S and N of the objective over the window, global
   std::int64_t supervised_tokens = 0;  ///< of the window, global
+  std::vector<TermLoss> terms;         ///< where the objective has several, all of them, with their coefficients
   bool stepped = false;                ///< false: nothing moved (skipped window or non-finite gradient)
   double gradient_norm = 0.0;          ///< of S/N's gradient, before clipping
   double clip_factor = 1.0;

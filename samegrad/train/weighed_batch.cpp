@@ -62,12 +62,4 @@ AtomUnits weigh_batch(const WindowUnits& units, std::int64_t atom, std::span<con
   return weighed;
 }
 
-void run_atom(Window& window, const AtomUnits& units, const std::function<at::Tensor()>& loss_sum) {
-  if (units.units == 0 && units.supervised_tokens > 0) {
-    window.backward(loss_sum);
-  } else {
-    window.backward(units.units, loss_sum);
-  }
-}
-
 }  // namespace samegrad

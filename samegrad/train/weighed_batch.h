@@ -1,16 +1,12 @@
 // From a config and samples to what objective/window_units.h weighs, and from its weights back to a packed batch.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "samegrad/config/run_config.h"
 #include "samegrad/data/packed_batch.h"
 #include "samegrad/data/sample_source.h"
-#include "samegrad/ddp/window.h"
 #include "samegrad/objective/window_units.h"
 #include "samegrad/plan/update_plan.h"
 
@@ -30,9 +26,5 @@ WindowUnits window_units(const PlanWindow& window, const SampleSource& source, c
 
 /// Weighs atom `atom`, whose samples `batch` was packed from: sets batch.weights, and returns its part of N. Local.
 AtomUnits weigh_batch(const WindowUnits& units, std::int64_t atom, std::span<const Sample> samples, PackedBatch& batch);
-
-/// The next of the window's atoms: window.backward() with what it weighs. An atom may have work and no unit of its own,
-/// where a document began in another. Local.
-void run_atom(Window& window, const AtomUnits& units, const std::function<at::Tensor()>& loss_sum);
 
 }  // namespace samegrad

@@ -14,6 +14,7 @@
 #include "samegrad/ddp/gradient_slots.h"
 #include "samegrad/model/model.h"
 #include "samegrad/objective/scale.h"
+#include "samegrad/train/objective_terms.h"
 #include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/whole_gradient.h"
 #include "samegrad/train/window_batches.h"
@@ -30,13 +31,18 @@ void bind_gradients(const FlatParameters& parameters, GradientBuffer& buffer) {
 }
 
 // The lesson's loop: local losses accumulate in .grad without any exchange, then one mean over ranks.
-std::vector<float> lesson_form(const Model& model, const WindowBatches& batches, double global_count,
-                               const CallLabel& label, Communicator& comm, FlatParameters& parameters) {
+std::vector<float> lesson_form(const ObjectiveConfig& objective, const Model& model, const WindowBatches& batches,
+                               AtomRange range, double global_count, const CallLabel& label, Communicator& comm,
+                               FlatParameters& parameters) {
   GradientBuffer buffer(parameters.set());
   bind_gradients(parameters, buffer);
-  const double factor = loss_sum_factor(GradientReduction::kMean, comm.size(), global_count);
-  for (const PackedBatch& batch : batches.atoms) {
-    if (batch.has_loss()) (model.loss_sum(batch, std::nullopt) * factor).backward();
+  const auto factor = [&](double count) { return loss_sum_factor(GradientReduction::kMean, comm.size(), count); };
+  const TermFactors factors{
+      .units = factor(global_count), .z_loss = factor(static_cast<double>(batches.window_tokens)), .l2 = factor(1.0)};
+  for (std::size_t i = 0; i < batches.atoms.size(); ++i) {
+    const std::vector<at::Tensor> sums = atom_sums(model, parameters.tensors(), objective, batches.atoms[i],
+                                                   std::nullopt, range.begin + static_cast<std::int64_t>(i));
+    if (const at::Tensor loss = with_factors(sums, objective, factors); loss.defined()) loss.backward();
   }
   at::Tensor flat = at::from_blob(buffer.values().data(), {std::ssize(buffer.values())});
   exchange_gradient(comm, flat, {.reduction = GradientReduction::kMean}, label);
@@ -56,8 +62,9 @@ WindowCheck check_window(const RunConfig& config, const SampleSource& train, con
   const auto atoms = static_cast<std::int64_t>(window.atoms.size());
   const AtomRange range = rank_ranges(atoms, comm.size())[static_cast<std::size_t>(comm.rank())];
   check.lesson_form = lesson_form(
-      *model, window_batches(window, range, train, training_objective(config, train)), check.loss.divisor(),
-      {"lesson's mean reduction", window.update, std::chrono::seconds(config.run.timeout_s)}, comm, state.parameters);
+      config.objective, *model, window_batches(window, range, train, training_objective(config, train)), range,
+      check.loss.divisor(), {"lesson's mean reduction", window.update, std::chrono::seconds(config.run.timeout_s)},
+      comm, state.parameters);
   for (const at::Tensor& tensor : state.parameters.tensors()) tensor.mutable_grad().reset();
   return check;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "samegrad/model/model.h"
+#include "samegrad/train/objective_terms.h"
 #include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/window_batches.h"
 #include "samegrad/train/wrapped_parameters.h"
@@ -19,16 +20,16 @@ WindowGradient window_gradient(const RunConfig& config, const SampleSource& trai
   const std::unique_ptr<DataParallel> ddp = wrap_parameters(parameters, comm, config.run);
   WindowGradient result{.loss = {}, .gradient = {parameters.layout().type(), parameters.layout().flat_elements()}};
   {
-    ModelWindow exact = ddp->window({.count = batches.supervised_units,
-                                     .atoms = range.size(),
-                                     .atom_weights = batches.atom_weights,
-                                     .update = window.update,
-                                     .digest = digest});
+    WindowRequest request{.atoms = range.size(), .update = window.update, .digest = digest};
+    request_units(request, config.objective, batches);
+    ModelWindow exact = ddp->window(request);
     for (std::size_t i = 0; i < batches.atoms.size(); ++i) {
-      run_atom(exact, batches.units[i], [&] { return model->loss_sum(batches.atoms[i], std::nullopt); });
+      run_atom(exact, config.objective, batches.units[i], [&] {
+        return atom_sums(*model, parameters.tensors(), config.objective, batches.atoms[i], std::nullopt, exact.atom());
+      });
     }
     exact.reduce();
-    result.loss = exact.loss();
+    result.loss = units_loss(exact);
     with_element_type(parameters.layout().type(), [&](auto zero) {
       std::ranges::copy(exact.gradient<decltype(zero)>(), result.gradient.span<decltype(zero)>().begin());
     });

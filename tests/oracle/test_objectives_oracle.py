@@ -36,6 +36,10 @@ CASES = {
     "weighted-document": ("weighted", ["objective.unit=document"]),
     "weighted-class-weights": ("weighted", [CLASSES]),
     "weighted-constant": ("weighted", ["objective.unit=constant", "objective.constant=100"]),
+    "token+z": ("plain", ["objective.z_loss=0.01"]),
+    "sequence+l2": ("plain", ["objective.unit=sequence", "objective.l2=0.05"]),
+    "weighted-document+z+l2": ("weighted", ["objective.unit=document", "objective.z_loss=0.01", "objective.l2=0.05"]),
+    "class-weights+z": ("plain", [CLASSES, "objective.z_loss=0.01"]),
 }
 
 
@@ -56,8 +60,20 @@ class Row:
         self.losses = cross_entropy(self.logits, self.classes, reduction="none").double()
 
 
+def other_terms(name, rows, model):
+    """What the loss has beside S / N."""
+    terms = 0.0
+    if "+z" in name:
+        logits = torch.cat([row.logits for row in rows])
+        terms = terms + 0.01 * torch.logsumexp(logits, 1).double().square().mean()
+    if "+l2" in name:
+        terms = terms + 0.05 * 0.5 * sum(parameter.double().square().sum() for parameter in model.parameters())
+    return terms
+
+
 def objective(name, rows):
-    """S and N as the definition has them; the loss is S / N."""
+    """S and N as the definition has them; the loss of the units is S / N."""
+    name = name.split("+")[0]
     rows = [row for row in rows if row.supervised.any()]
     tokens = sum(len(row.losses) for row in rows)
     if name == "token":
@@ -142,11 +158,11 @@ def test_the_gradient_on_1_2_and_3_ranks_is_pytorchs(dumped, name):
     for row in rows:
         row.forward(model)
     s, n = objective(name, rows)
-    (s / n).backward()
+    (s / n + other_terms(name, rows, model)).backward()
     assert result["loss_sum"] == pytest.approx(s.item(), rel=1e-6)
     assert result["divisor"] == pytest.approx(n, rel=1e-12)
     assert result["supervised_tokens"] == sum(row.supervised.sum().item() for row in rows)
-    assert isinstance(result["divisor"], float) == (name in ("class-weights", "weighted-token", "weighted-sequence",
+    assert isinstance(result["divisor"], float) == (name.split("+")[0] in ("class-weights", "weighted-token", "weighted-sequence",
                                                              "weighted-document", "weighted-class-weights"))
     assert outside(dumped, name, model) == 0
 
@@ -159,7 +175,7 @@ def test_a_count_of_each_rank_alone_is_rejected(dumped, name):
         for row in rows:
             row.forward(model)
         s, n = objective(name, rows)
-        (s / n / 2).backward()
+        ((s / n + other_terms(name, rows, model)) / 2).backward()
     assert outside(dumped, name, model) > 100
 
 

@@ -97,6 +97,8 @@ TEST(Verification, FailsWhereLossesOrCountsDiffer) {
   EXPECT_EQ(failed(input), Names{"loss, float32"});
   input.float32.loss = input.float32.reference = {120.0, 48, 30.0};
   EXPECT_EQ(failed(input), Names{});
+  input.float32.loss.count = 0;  // where N is a weight, the number of units is no part of it
+  EXPECT_EQ(failed(input), Names{});
   input.float32.loss = {120.0 * (1 + 1e-9), 48, 30.0 * (1 + 1e-9)};  // the same mean over another N
   EXPECT_EQ(failed(input), Names{"loss, float32"});
 }

@@ -113,10 +113,12 @@ struct Case {
   bool weighted;
   bool class_weights;
   LossSum expected;  ///< of N alone
+  bool terms = false;
 };
 
 std::string name_of(const Case& c) {
-  return c.unit + std::string(c.weighted ? "_weighted" : "") + (c.class_weights ? "_class_weights" : "");
+  return c.unit + std::string(c.weighted ? "_weighted" : "") + (c.class_weights ? "_class_weights" : "") +
+         (c.terms ? "_terms" : "");
 }
 
 // GoogleTest names a case by this.
@@ -132,6 +134,10 @@ TEST_P(EveryObjective, IsTheIndependentPathsOnAnyNumberOfRanksAndNoOther) {
       config.objective.class_weights.push_back(0.5 * static_cast<double>(i % 4));
     }
   }
+  if (c.terms) {
+    config.objective.z_loss = 0.125;
+    config.objective.l2 = 0.25;
+  }
   const Samples source = samples_of(config, c.weighted);
   const auto [gradient, loss] = gradient_on(1, config, source);
   for (const int ranks : {2, 3, 5}) EXPECT_EQ(gradient_on(ranks, config, source).first, gradient) << ranks;
@@ -140,22 +146,23 @@ TEST_P(EveryObjective, IsTheIndependentPathsOnAnyNumberOfRanksAndNoOther) {
     EXPECT_DOUBLE_EQ(loss.divisor(), c.expected.divisor());
   }
   EXPECT_LT(largest_difference(config, config.objective, source, gradient), 1e-13);
-  if (config.objective.unit != "token" || c.class_weights) {
+  if (config.objective.unit != "token" || c.class_weights || c.terms) {
     EXPECT_GT(largest_difference(config, ObjectiveConfig{}, source, gradient), 1e-4) << "the control";
   }
 }
 
 // 30 supervised tokens in 5 sequences, of 2 documents: counted by hand from random_samples().
-INSTANTIATE_TEST_SUITE_P(Units, EveryObjective,
-                         ::testing::Values(Case{"token", false, false, {0, 30}}, Case{"sequence", false, false, {0, 5}},
-                                           Case{"document", false, false, {0, 2}},
-                                           Case{"constant", false, false, {0, 77}},
-                                           Case{"token", true, false, {0, 0, 29 * 0.75 + 2.5}},
-                                           Case{"sequence", true, false, {0, 0, 4 * 0.75 + 2.5}},
-                                           Case{"document", true, false, {0, 0, 0.75 + 2.5}},
-                                           Case{"constant", true, false, {0, 77}}, Case{"token", false, true, {}},
-                                           Case{"token", true, true, {}}, Case{"constant", true, true, {}}),
-                         [](const auto& c) { return name_of(c.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Units, EveryObjective,
+    ::testing::Values(Case{"token", false, false, {0, 30}}, Case{"sequence", false, false, {0, 5}},
+                      Case{"document", false, false, {0, 2}}, Case{"constant", false, false, {0, 77}},
+                      Case{"token", true, false, {0, 0, 29 * 0.75 + 2.5}},
+                      Case{"sequence", true, false, {0, 0, 4 * 0.75 + 2.5}},
+                      Case{"document", true, false, {0, 0, 0.75 + 2.5}}, Case{"constant", true, false, {0, 77}},
+                      Case{"token", false, true, {}}, Case{"token", true, true, {}}, Case{"constant", true, true, {}},
+                      Case{"token", false, false, {0, 30}, true},
+                      Case{"document", true, false, {0, 0, 0.75 + 2.5}, true}, Case{"constant", false, true, {}, true}),
+    [](const auto& c) { return name_of(c.param); });
 
 /// What two updates make of a window in which nothing weighs anything, on 2 ranks.
 std::vector<std::string> update_of_nothing(RunConfig config, const Samples& source) {
@@ -198,6 +205,20 @@ TEST(ObjectiveOfNothing, IsAlsoAWindowOfWeightsThatAreAllZero) {
     config.objective.empty_window = "skip";
     EXPECT_EQ(update_of_nothing(config, source), testing::nothing_thrown(2)) << unit;
   }
+}
+
+TEST(ObjectiveOfNothing, IsDecidedByTheUnitsWhateverOtherTermsHave) {
+  RunConfig config = small_config("sequence");
+  config.objective.z_loss = 0.5;
+  config.objective.l2 = 0.5;
+  std::vector<Sample> samples = random_samples(config.model, {9, 4, 17, 6, 12, 5});
+  for (Sample& sample : samples) std::ranges::fill(sample.targets, kIgnoreTarget);
+  const Samples source(samples, false);
+  for (const std::string& error : update_of_nothing(config, source)) {
+    EXPECT_NE(error.find("[agreement] window of update 1"), std::string::npos) << error;
+  }
+  config.objective.empty_window = "skip";
+  EXPECT_EQ(update_of_nothing(config, source), testing::nothing_thrown(2));
 }
 
 TEST(ObjectiveOfNothing, RowsOfOneDocumentWithTwoWeightsAreRefusedByAllRanks) {
