@@ -19,6 +19,7 @@
 #include "samegrad/comm/canonical_reduction.h"
 #include "samegrad/comm/dual_exchange.h"
 #include "samegrad/comm/environment.h"
+#include "samegrad/comm/native_all_reduce.h"
 #include "samegrad/launch/failure_report.h"
 #include "samegrad/launch/launch.h"
 #include "samegrad/launch/worker_signals.h"
@@ -128,6 +129,28 @@ void collectives(Communicator& comm, const Arguments&) {
     }
   }
   dual_exchange_check(comm, {"dual", 0, minutes(10)});
+}
+
+/// Values whose sums are exact in any order.
+template <typename Element>
+void native_sum_of(NativeAllReduce& native, int rank, int world_size) {
+  std::vector<Element> values(70'001);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<Element>(i % 1000) * Element(rank + 1);
+  native.all_reduce_sum(std::span(values), {"native sum", kUpdate, minutes(10)});
+  const auto ranks = static_cast<Element>(world_size * (world_size + 1) / 2);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    require(values[i] == static_cast<Element>(i % 1000) * ranks,
+            "element " + std::to_string(i) + " of the sum differs");
+  }
+}
+
+void native_sum(Communicator& comm, const Arguments&) {
+  auto* const native = dynamic_cast<NativeAllReduce*>(&comm);
+  require((native != nullptr) == (comm.backend() == "gloo"), "only gloo has an all-reduce of its own");
+  if (native == nullptr) return;
+  native_sum_of<float>(*native, comm.rank(), comm.size());
+  native_sum_of<double>(*native, comm.rank(), comm.size());
+  one_round(comm, 1, kAllToAll, 100);  // calls go on after it
 }
 
 void random_rounds(Communicator& comm, const Arguments& arguments) {
@@ -306,6 +329,7 @@ void launcher(Communicator&, const Arguments& arguments) {
 using Mode = void (*)(Communicator&, const Arguments&);
 const std::map<std::string, Mode> kModes{
     {"collectives", collectives},
+    {"native-sum", native_sum},
     {"random-rounds", random_rounds},
     {"reduction", reduction},
     {"killed", killed},

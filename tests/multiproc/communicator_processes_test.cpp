@@ -25,6 +25,11 @@ TEST_P(Processes, AllCollectivesMoveEveryByteForEverySize) {
   EXPECT_EQ(result.exit_code, 0) << text_of(result);
 }
 
+TEST_P(Processes, OnlyGlooHasAnAllReduceOfItsOwnAndItAddsOverRanks) {
+  const LaunchResult result = launched("native-sum", GetParam());
+  EXPECT_EQ(result.exit_code, 0) << text_of(result);
+}
+
 TEST(Processes, RandomRoundsMoveEveryByte) {
   const LaunchResult result = launched("random-rounds", 3, COMM_ROUNDS);
   EXPECT_EQ(result.exit_code, 0) << text_of(result);
