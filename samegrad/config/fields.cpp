@@ -280,9 +280,7 @@ std::string suggest_field(std::string_view unknown_key) {
     known.push_back(field.key);
     known.insert(known.end(), field.aliases.begin(), field.aliases.end());
   }
-  for (const TrainerName& name : trainer_names()) {
-    known.push_back(name.name);
-  }
+  for (const TrainerName& name : trainer_names()) known.push_back(name.name);
   return suggestion(unknown_key, known);
 }
 
