@@ -20,7 +20,8 @@ set(samegrad_public_headers
     samegrad/comm/world.h
     samegrad/ddp/distributed_data_parallel.h
     samegrad/ddp/recompute.h
-    samegrad/ddp/window.h)
+    samegrad/ddp/window.h
+    samegrad/objective/window_units.h)
 
 # Every header that a public one includes, and nothing else.
 set(_queue ${samegrad_public_headers})

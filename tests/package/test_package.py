@@ -71,7 +71,8 @@ def launch(ranks, program):
 def test_the_package_holds_the_library_and_its_headers_and_nothing_of_the_programs(prefix):
     installed = {str(file.relative_to(prefix)) for file in prefix.rglob("*") if file.is_file()}
     assert {"include/samegrad/comm/init.h", "include/samegrad/ddp/distributed_data_parallel.h",
-            "include/samegrad/plan/atom_tree.h", "lib/libsamegrad_ddp.a", "lib/cmake/samegrad/samegradConfig.cmake"} <= installed
+            "include/samegrad/plan/atom_tree.h", "include/samegrad/objective/window_units.h", "lib/libsamegrad_ddp.a",
+            "lib/cmake/samegrad/samegradConfig.cmake"} <= installed
     folders = {name.split("/")[2] for name in installed if name.startswith("include/")}
     assert folders <= {"base", "objective", "plan", "comm", "ddp", "checkpoint"}
     assert not any(name.startswith("bin/") for name in installed)
