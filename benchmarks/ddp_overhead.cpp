@@ -2,15 +2,11 @@
 // train in turn (SIDES, with commas): bare (no library: no exchange), ddp (samegrad's DistributedDataParallel over
 // shared memory), window (its Window), c10d and c10d_views (PyTorch's c10d::Reducer over Gloo, gradients apart from its
 // buckets or in them). MODEL: lesson, 3m, 25m. Rank 0 writes FILE: JSON, by side and round the median seconds of the
-// slowest rank; and the largest difference of a gradient from the mean of the ranks' own, relative to the largest
-// component. benchmarks/ddp_overhead.py runs it.
+// slowest rank and of processor time of all ranks; and the largest difference of a gradient from the mean of the ranks'
+// own, relative to the largest component. benchmarks/ddp_overhead.py runs it.
 #include <malloc.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
-#include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
-#include <torch/nn/modules/transformercoder.h>
-#include <torch/nn/modules/transformerlayer.h>
-#include <torch/optim/sgd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,148 +16,21 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <optional>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "benchmarks/c10d_reducer.h"
+#include "benchmarks/ddp_overhead_sides.h"
 #include "samegrad/base/json.h"
 #include "samegrad/comm/shm_communicator.h"
 #include "samegrad/comm/shm_region.h"
-#include "samegrad/ddp/distributed_data_parallel.h"
-#include "samegrad/ddp/window.h"
 
 namespace samegrad {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct Shape {
-  std::int64_t layers, width, feed_forward, heads, sequences, tokens;
-};
-
-/// 282,628 parameters, as the lesson's model has; 3.2 and 25.3 million.
-const std::map<std::string, Shape> kShapes{
-    {"lesson", {2, 128, 256, 4, 8, 128}}, {"3m", {4, 256, 1024, 4, 8, 128}}, {"25m", {8, 512, 2048, 8, 8, 128}}};
-
-/// A Transformer encoder with learned positions and a class for each token.
-struct EncoderImpl : torch::nn::Module {
-  explicit EncoderImpl(const Shape& shape)
-      : token(register_module("token", torch::nn::Embedding(6, shape.width))),
-        position(register_module("position", torch::nn::Embedding(128, shape.width))),
-        encoder(register_module(
-            "encoder",
-            torch::nn::TransformerEncoder(torch::nn::TransformerEncoderOptions(
-                torch::nn::TransformerEncoderLayer(torch::nn::TransformerEncoderLayerOptions(shape.width, shape.heads)
-                                                       .dim_feedforward(shape.feed_forward)
-                                                       .dropout(0)),
-                shape.layers)))),
-        head(register_module("head", torch::nn::Linear(shape.width, 4))) {}
-
-  /// ids [tokens, sequences] -> [tokens, sequences, 4].
-  at::Tensor forward(const at::Tensor& ids) {
-    return head(encoder(token(ids) + position(at::arange(ids.size(0))).unsqueeze(1)));
-  }
-
-  torch::nn::Embedding token;
-  torch::nn::Embedding position;
-  torch::nn::TransformerEncoder encoder;
-  torch::nn::Linear head;
-};
-TORCH_MODULE(Encoder);
-
-struct Batch {
-  at::Tensor ids;
-  at::Tensor targets;
-};
-
-Batch batch_of(const Shape& shape, int rank) {
-  at::manual_seed(7 + static_cast<std::uint64_t>(rank));
-  return {at::randint(6, {shape.tokens, shape.sequences}, at::kLong),
-          at::randint(4, {shape.tokens * shape.sequences}, at::kLong)};
-}
-
-at::Tensor loss_of(const at::Tensor& logits, const Batch& batch, at::Reduction::Reduction reduction) {
-  return at::cross_entropy_loss(logits.view({-1, 4}), batch.targets, {}, reduction);
-}
-
-/// One way to make a training step, on a model of its own.
-class Side {
- public:
-  Side(const Shape& shape, const Batch& batch) : batch_(&batch) {
-    at::manual_seed(1);
-    model_ = Encoder(shape);
-    optimizer_.emplace(model_->parameters(), torch::optim::SGDOptions(0.01));
-  }
-  virtual ~Side() = default;
-  Side(const Side&) = delete;
-  Side& operator=(const Side&) = delete;
-
-  /// Forward, backward and the exchange: afterwards .grad is what the optimizer takes.
-  virtual void gradients() { mean_loss(model_->forward(batch_->ids)).backward(); }
-  void step() {
-    // Not zero_grad(): it refuses gradients that are views of PyTorch's buckets.
-    for (const at::Tensor& parameter : model_->parameters()) parameter.mutable_grad().reset();
-    gradients();
-    optimizer_->step();
-  }
-  /// All of .grad in one row.
-  at::Tensor gradient() const {
-    std::vector<at::Tensor> parts;
-    for (const at::Tensor& parameter : model_->parameters()) parts.push_back(parameter.grad().flatten());
-    return at::cat(parts);
-  }
-
- protected:
-  at::Tensor mean_loss(const at::Tensor& logits) const { return loss_of(logits, *batch_, at::Reduction::Mean); }
-
-  const Batch* batch_;
-  Encoder model_{nullptr};
-  std::optional<torch::optim::SGD> optimizer_;
-};
-
-class DdpSide : public Side {
- public:
-  DdpSide(const Shape& shape, const Batch& batch, const World& world) : Side(shape, batch), ddp_(model_, world) {}
-  void gradients() override { mean_loss(ddp_.forward(batch_->ids)).backward(); }
-
- private:
-  DistributedDataParallel<Encoder> ddp_;
-};
-
-class WindowSide : public Side {
- public:
-  WindowSide(const Shape& shape, const Batch& batch, const World& world)
-      : Side(shape, batch), world_(world), parameters_(module_contents(*model_).parameters), pool_(parameters_) {}
-  void gradients() override {
-    Window window(parameters_, pool_, world_.communicator(),
-                  {.count = batch_->targets.numel(), .atoms = 1, .update = ++update_});
-    window.backward([this] { return loss_of(model_->forward(batch_->ids), *batch_, at::Reduction::Sum); });
-    window.reduce();
-  }
-
- private:
-  World world_;
-  ParameterSet parameters_;
-  GradientBufferPool pool_;
-  std::int64_t update_ = 0;
-};
-
-class C10dSide : public Side {
- public:
-  C10dSide(const Shape& shape, const Batch& batch, C10dGroup& group, bool views)
-      : Side(shape, batch), reducer_(group, model_->parameters(), {.gradient_as_bucket_view = views}) {}
-  void gradients() override {
-    reducer_.before_forward();
-    const at::Tensor logits = model_->forward(batch_->ids);
-    reducer_.after_forward({logits});
-    mean_loss(logits).backward();
-  }
-
- private:
-  C10dReducer reducer_;
-};
 
 std::vector<double> gathered(const World& world, double mine) {
   std::vector<double> all(static_cast<std::size_t>(world.size()));
@@ -183,12 +52,29 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Seconds of the slowest rank.
-double timed_step(const World& world, Side& side) {
+/// User and system time of this process, all threads.
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+struct Times {
+  double wall = 0.0;  ///< seconds of the slowest rank
+  double cpu = 0.0;   ///< of all ranks together
+};
+
+Times timed_step(const World& world, Side& side) {
   world.barrier();
+  const double cpu = cpu_seconds();
   const Clock::time_point start = Clock::now();
   side.step();
-  return std::ranges::max(gathered(world, std::chrono::duration<double>(Clock::now() - start).count()));
+  const double wall = std::chrono::duration<double>(Clock::now() - start).count();
+  const std::vector<double> cpus = gathered(world, cpu_seconds() - cpu);
+  return {std::ranges::max(gathered(world, wall)), std::accumulate(cpus.begin(), cpus.end(), 0.0)};
 }
 
 using Sides = std::vector<std::pair<std::string, std::unique_ptr<Side>>>;
@@ -241,19 +127,27 @@ void measure(const World& world, char** arguments) {
     for (int warm_up = 0; warm_up < 2; ++warm_up) timed_step(world, *side);
   }
   Json seconds = Json::object();
+  Json cpu = Json::object();
   for (std::int64_t round = 0; round < rounds; ++round) {
-    std::map<std::string, std::vector<double>> by_side;
+    std::map<std::string, std::vector<double>> walls;
+    std::map<std::string, std::vector<double>> cpus;
     for (std::int64_t i = 0; i < iterations; ++i) {
-      for (const auto& [name, side] : sides) by_side[name].push_back(timed_step(world, *side));
+      for (const auto& [name, side] : sides) {
+        const Times times = timed_step(world, *side);
+        walls[name].push_back(times.wall);
+        cpus[name].push_back(times.cpu);
+      }
     }
-    for (const auto& [name, values] : by_side) seconds[name].push_back(median(values));
+    for (const auto& [name, values] : walls) seconds[name].push_back(median(values));
+    for (const auto& [name, values] : cpus) cpu[name].push_back(median(values));
   }
   if (world.rank() != 0) return;
   std::ofstream(path) << Json{{"ranks", world.size()},
                               {"parameters", sides.front().second->gradient().numel()},
                               {"tokens", shape.sequences * shape.tokens},
                               {"difference", difference},
-                              {"seconds", seconds}}
+                              {"seconds", seconds},
+                              {"cpu_seconds", cpu}}
                              .dump()
                       << "\n";
 }

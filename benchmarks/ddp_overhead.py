@@ -7,7 +7,8 @@ benchmarks/ddp_overhead.cpp makes the steps: an encoder of 0.28, 3.2 or 25.3 mil
 plain SGD, one thread a process; each side with a model of its own, the sides in turn step by step. It shows first that
 all sides have the mean gradient of the ranks. A side's time is the slowest rank's; a round's figure is the median of its
 steps. Ratios are made within a round; shown are the median over rounds, least and largest. With two processes the limit
-is `bare`: the same steps without any exchange.
+is `bare`: the same steps without any exchange. Processor time is that of all ranks and threads: it says what a step costs
+where something else runs beside it.
 """
 
 import argparse
@@ -42,18 +43,25 @@ def spread(values):
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
-def ratios(figures, side, of):
+def ratios(by_side, side, of):
     """side / of, by round."""
-    return spread([mine / theirs for mine, theirs in zip(figures["seconds"][side], figures["seconds"][of])])
+    return spread([mine / theirs for mine, theirs in zip(by_side[side], by_side[of])])
 
 
-def summary(figures):
-    seconds = figures["seconds"]
-    result = {"seconds": {side: spread(values) for side, values in seconds.items()}}
-    result["of_bare"] = {side: ratios(figures, side, "bare") for side in seconds if side != "bare"}
-    for peer in [side for side in seconds if side.startswith("c10d")]:
-        result[f"of_{peer}"] = {side: ratios(figures, side, peer) for side in ("ddp", "window")}
+def summary(by_side):
+    result = {"seconds": {side: spread(values) for side, values in by_side.items()}}
+    result["of_bare"] = {side: ratios(by_side, side, "bare") for side in by_side if side != "bare"}
+    for peer in [side for side in by_side if side.startswith("c10d")]:
+        result[f"of_{peer}"] = {side: ratios(by_side, side, peer) for side in ("ddp", "window")}
     return result
+
+
+def show(name, compared):
+    for side, one in compared["seconds"].items():
+        print(f"  {name}, {side:12} {shown(one, 1000, 1)} ms")
+    for of in [key for key in compared if key != "seconds"]:
+        for side, one in compared[of].items():
+            print(f"  {name}, {side} {of}: {shown(one, 1, 3)}")
 
 
 def shown(one, scale, digits):
@@ -71,14 +79,12 @@ def main():
     results = []
     for ranks, model, sides, iterations in SETTINGS:
         figures = measured(arguments, ranks, model, sides, max(1, iterations // arguments.fewer))
-        results.append({"model": model, **figures, "summary": summary(figures)})
+        compared = {name: summary(figures[name]) for name in ("seconds", "cpu_seconds")}
+        results.append({"model": model, **figures, "summary": compared})
         print(f"{ranks} processes, {figures['parameters']:,} parameters, {figures['tokens']} tokens a process, largest "
               f"difference {figures['difference']:.1e}")
-        for side, one in results[-1]["summary"]["seconds"].items():
-            print(f"  {side:12} {shown(one, 1000, 1)} ms")
-        for name, compared in results[-1]["summary"].items():
-            for side, one in compared.items() if name != "seconds" else ():
-                print(f"  {side} {name}: {shown(one, 1, 3)}")
+        show("time", compared["seconds"])
+        show("processor time", compared["cpu_seconds"])
         sys.stdout.flush()
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n")
