@@ -14,10 +14,11 @@ namespace {
 
 // Where and how it is computed, when it stops, how long it is, and what to do about a window to come. Of the data the
 // paths: the data lock compares contents.
-constexpr std::array<std::string_view, 11> kMayChange{"run",
+constexpr std::array<std::string_view, 12> kMayChange{"run",
                                                       "logging",
                                                       "checkpoint",
                                                       "evaluation",
+                                                      "model.gradient_checkpointing",
                                                       "plan.stop_at",
                                                       "plan.updates",
                                                       "plan.epochs",
