@@ -270,6 +270,16 @@ TEST(Wrapping, AnEmptyParameterIsNoObstacle) {
   });
 }
 
+TEST(DelayAllReduce, GradientsLeaveAfterAllOthersAndHaveTheMean) {
+  on_ranks(2, [](Communicator& comm) {
+    TwoLayers model;
+    DistributedDataParallel ddp(model, world_of(comm), {.delay_all_reduce = {"b.weight"}});
+    EXPECT_THAT(ddp.describe(), HasSubstr("bucket 1: Float, 64 bytes, delayed: b.weight"));
+    loss_of(ddp.forward(rows(comm.rank(), 0))).backward();
+    EXPECT_TRUE(near(model->b->weight.grad(), mean_gradient_of_b(2, 0)));
+  });
+}
+
 TEST(CommHook, StaysWhenParametersAreFrozenLater) {
   on_ranks(2, [](Communicator& comm) {
     TwoLayers model;
