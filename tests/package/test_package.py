@@ -81,6 +81,12 @@ def test_the_package_holds_the_library_and_its_headers_and_nothing_of_the_progra
         assert foreign not in targets, foreign
 
 
+def test_the_programs_are_a_component_of_their_own_and_find_each_other_and_libtorch(prefix):
+    done("cmake", "--install", BIN.parent, "--component", "programs", "--prefix", PLACE / "programs")
+    assert {file.name for file in (PLACE / "programs").rglob("*") if file.is_file()} == {"samegrad", "samegrad-worker"}
+    assert '"ok": true' in done(PLACE / "programs/bin/samegrad", "env", "--dual", "--json")
+
+
 def test_every_example_is_built_and_listed(examples):
     names = {file.parent.name for file in EXAMPLES.glob("*/CMakeLists.txt")}
     assert {"minimal", "token_weighting", "mnist_like", "own_hook", "uneven_inputs", "torchrun"} <= names
@@ -116,7 +122,7 @@ def test_token_weighting_gives_the_mean_over_tokens_and_shows_the_mean_of_means(
     """(12 * 1 + 36 * 3) / 48 = 2.5, and (1 + 3) / 2 = 2."""
     right = "mean over 48 tokens: loss 2.5, gradient 2.5"
     assert launch(1, examples / "token_weighting") == launch(3, examples / "token_weighting") == [right]
-    assert launch(2, examples / "token_weighting") == [right, "mean of the ranks' means: gradient 2"]
+    assert launch(2, examples / "token_weighting") == ["mean of the ranks' means: gradient 2", right]
 
 
 def test_mnist_like_learns_with_the_same_bits_on_1_2_and_3_processes(examples):
