@@ -125,7 +125,7 @@ WindowDecision decide_empty(const AgreementRecord& first, WindowDecision decisio
                                 : ": 0 supervised tokens") +
                     " in all ranks, " + (weighted ? "a weight above 0" : "at least 1") +
                     " is needed; look whether every label is masked, or pass over such windows with "
-                    "objective.empty_window: skip");
+                    "objective.empty_window: skip (in a program of your own: EmptyWindowPolicy::kSkip)");
   decision.refused_for_zero_units = true;
   return decision;
 }

@@ -28,8 +28,8 @@ bool captures_gradients() {
 /// Note [Passes]
 /// Each run of autograd's engine is a graph task with a number. A pass begins with the hook on a watched output, in the
 /// outermost task that goes through the model; a callback queued there runs when that task ends. Gradients of
-/// parameters that the loss uses directly can come before that hook, in the same task. A pass that ended by an
-/// exception has no end: the next event outside its task forgets it.
+/// parameters that the loss uses directly can come before that hook, in the same task. A pass that an exception ends
+/// has no end to be told of; it is over when its task is destroyed.
 struct AutogradWatch::State {
   AutogradEvents events;
   bool paused = false;
@@ -38,11 +38,10 @@ struct AutogradWatch::State {
   std::int64_t stray_passes = 0;
   bool synchronize = false;
 
-  bool in_pass() const { return pass != kNoTask && torch::autograd::get_current_graph_task_id() != kNoTask; }
+  bool in_pass() const { return pass != kNoTask; }
 
   void gradient(std::size_t parameter, bool defined) {
     if (!in_pass()) {
-      pass = kNoTask;
       const int task = torch::autograd::get_current_graph_task_id();
       if (early_task != task) {
         if (early_task != kNoTask) ++stray_passes;
@@ -51,6 +50,19 @@ struct AutogradWatch::State {
     }
     events.after_gradient(parameter, defined);
   }
+
+  /// Goes with the callbacks of a task: also where an exception ended it before they were called.
+  struct EndOfTask {
+    explicit EndOfTask(std::shared_ptr<State> owner) : state(std::move(owner)), task(state->pass) {}
+    ~EndOfTask() {
+      if (state->pass == task) state->pass = kNoTask;
+    }
+    EndOfTask(const EndOfTask&) = delete;
+    EndOfTask& operator=(const EndOfTask&) = delete;
+
+    std::shared_ptr<State> state;
+    int task;
+  };
 
   static void begin(const std::shared_ptr<State>& state, bool synchronize) {
     if (state->paused || captures_gradients()) return;
@@ -62,7 +74,8 @@ struct AutogradWatch::State {
     state->pass = task;
     state->synchronize = synchronize;
     if (state->early_task == task) state->early_task = kNoTask;
-    torch::autograd::Engine::get_default_engine().queue_callback([state] {
+    const auto whole_task = std::make_shared<EndOfTask>(state);
+    torch::autograd::Engine::get_default_engine().queue_callback([state, whole_task] {
       if (state->paused) return;
       state->pass = kNoTask;
       state->events.end(state->synchronize);
@@ -111,7 +124,6 @@ AutogradWatch::~AutogradWatch() {
 }
 
 void AutogradWatch::watch(const std::vector<at::Tensor>& outputs, bool synchronize) {
-  if (torch::autograd::get_current_graph_task_id() == kNoTask) state_->pass = kNoTask;
   for (const at::Tensor& output : outputs) {
     if (!output.defined() || !output.requires_grad()) continue;
     output.register_hook([state = state_, synchronize](const at::Tensor&) { State::begin(state, synchronize); });

@@ -65,6 +65,7 @@ Reducer::Reducer(std::vector<NamedTensor> parameters, World world, DistributedDa
 }
 
 void Reducer::watch(const std::vector<at::Tensor>& outputs, bool synchronize) {
+  if (!in_backward()) std::ranges::fill(gradients_, 0);  // of a pass that failed, or went past the wrapper
   watch_->watch(outputs, synchronize);
   if (watch_->stray_passes() > 0 && stray_passes_ == 0 && world_.size() > 1) {
     log_warn(
@@ -117,13 +118,14 @@ void Reducer::after_gradient(std::size_t parameter, bool defined) {
   ++gradients_[parameter];
   if (defined) used_[parameter] = true;
   if (passive()) return;
-  if (overlapping_ && buckets().bucket_of(parameter) < next_bucket_) {
+  const bool leaving = overlapping_ && in_backward();
+  if (leaving && buckets().bucket_of(parameter) < next_bucket_) {
     fail("[ddp] " + names_[parameter] +
          ": a second gradient in one backward, after its bucket had left; use static_graph, or overlap off");
     return;
   }
   adopt(parameter);
-  if (overlapping_) leave_ready_buckets();
+  if (leaving) leave_ready_buckets();
 }
 
 /// Where gradients live in the buckets, moves one there that autograd made elsewhere.
@@ -168,6 +170,7 @@ void Reducer::check_scope(bool synchronize) {
 
 void Reducer::begin(bool synchronize) {
   check_scope(synchronize);
+  if (thread_) thread_->wait();  // for what a pass that failed has left
   next_bucket_ = 0;
   overlapping_ = synchronize && thread_ && !passive() && (!options_.static_graph || graph_);
   if (overlapping_) leave_ready_buckets();
@@ -234,8 +237,8 @@ void Reducer::check_graph() {
 void Reducer::end(bool synchronize) {
   ++backwards_;
   check_graph();
-  if (synchronize) exchange({.used = used_, .joined = false, .failure = failure_});
   std::ranges::fill(gradients_, 0);
+  if (synchronize) exchange({.used = used_, .joined = false, .failure = failure_});
 }
 
 void Reducer::exchange_without_data() {

@@ -201,14 +201,16 @@ TEST(DistributedDataParallel, AModelOutlivesItsWrapperAndCanBeWrappedAgain) {
   });
 }
 
+/// Passes its argument on; its backward throws.
+struct Failing : torch::autograd::Function<Failing> {
+  static at::Tensor forward(torch::autograd::AutogradContext*, const at::Tensor& x) { return x.clone(); }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext*,
+                                                 const torch::autograd::variable_list&) {
+    throw RunError("test", "this rank cannot");
+  }
+};
+
 TEST(DistributedDataParallel, ARankThatFailsInsideBackwardIsNamedToTheOthers) {
-  struct Failing : torch::autograd::Function<Failing> {
-    static at::Tensor forward(torch::autograd::AutogradContext*, const at::Tensor& x) { return x.clone(); }
-    static torch::autograd::variable_list backward(torch::autograd::AutogradContext*,
-                                                   const torch::autograd::variable_list&) {
-      throw RunError("test", "rank 1 cannot");
-    }
-  };
   const auto errors = run_ranks(2, [](Communicator& comm) {
     TwoLayers model;
     DistributedDataParallel ddp(model, world_of(comm));
@@ -217,7 +219,24 @@ TEST(DistributedDataParallel, ARankThatFailsInsideBackwardIsNamedToTheOthers) {
     loss_of(ddp.forward(x)).backward();
   });
   EXPECT_THAT(errors[0], HasSubstr("rank 1"));
-  EXPECT_THAT(errors[1], HasSubstr("rank 1 cannot"));
+  EXPECT_THAT(errors[1], HasSubstr("this rank cannot"));
+}
+
+TEST(DistributedDataParallel, ABackwardThatFailedOnAllRanksOrWentPastTheWrapperLeavesTheNextOneRight) {
+  for (const Overlap overlap : {Overlap::kOff, Overlap::kOn}) {
+    on_ranks(2, [&](Communicator& comm) {
+      TwoLayers model;
+      DistributedDataParallel ddp(model, world_of(comm),
+                                  {.bucket_cap_mb = 1e-5, .first_bucket_mb = 1e-5, .overlap = overlap});
+      const at::Tensor x = rows(comm.rank(), 0).requires_grad_();
+      EXPECT_THROW(loss_of(ddp.forward(Failing::apply(x))).backward(), RunError);
+      model->zero_grad();
+      loss_of(model->forward(rows(comm.rank(), 0))).backward();
+      model->zero_grad();
+      loss_of(ddp.forward(rows(comm.rank(), 1))).backward();
+      EXPECT_TRUE(gradients_are(*model, mean_gradients(2, 1)));
+    });
+  }
 }
 
 }  // namespace
