@@ -261,6 +261,7 @@ std::filesystem::path save(const World& world, const std::filesystem::path& fold
   together(world, progress.update, [&] {
     if (world.rank() != 0) return;
     std::vector<Json> ranks;
+    ranks.reserve(texts.size());
     for (const std::string& text : texts) ranks.push_back(Json::parse(text));
     refuse_differing_ranks(ranks);
     save_checkpoint(folder, progress.update, content_of(world, snapshot, ranks));

@@ -188,7 +188,8 @@ StoredOptimizer stored_optimizer(const torch::optim::Optimizer* optimizer, const
       Kind::options(options, [&](const char* name, auto& value) { members[name] = option_json(name, value); });
       groups.push_back({{"parameters", parameter_names(group, i, module)}, {"options", members}});
     }
-    for (const auto& [name, parameter] : parameters_of(*optimizer, module)) {
+    for (const auto& [parameter_name, parameter] : parameters_of(*optimizer, module)) {
+      const std::string& name = parameter_name;  // a lambda may not capture a structured binding
       const auto found = optimizer->state().find(parameter.unsafeGetTensorImpl());
       if (found == optimizer->state().end()) continue;  // no step has seen a gradient of it yet
       auto state = static_cast<const typename Kind::State&>(*found->second);

@@ -68,8 +68,8 @@ Explanation explain_name(const TrainerName& name) {
 
 Explanation explain_key(const std::string& key, const RunConfig& config) {
   if (const Field* const field = find_field(key)) {
-    Json json = field_json(*field, config);
-    return {.text = field_text(json), .json = std::move(json)};
+    const Json json = field_json(*field, config);
+    return {.text = field_text(json), .json = json};
   }
   if (const TrainerName* const name = find_trainer_name(key)) return explain_name(*name);
   Explanation all{.text = {}, .json = Json::array()};

@@ -27,6 +27,7 @@ void exchange_elements(Communicator& comm, std::span<Element> values, const Exch
     return;
   }
   std::vector<AtomRange> ranges;
+  ranges.reserve(static_cast<std::size_t>(comm.size()));
   for (int rank = 0; rank < comm.size(); ++rank) ranges.push_back({rank, rank + 1});
   const std::array<SubtreeGradient<Element>, 1> mine{{{ranges[static_cast<std::size_t>(comm.rank())], values.data()}}};
   reduce_canonically(comm, ranges, mine, values, divisor, label);

@@ -73,7 +73,7 @@ NoSync::NoSync(DataParallel& owner) : owner_(&owner) { owner.reducer_->set_no_sy
 
 NoSync::~NoSync() { owner_->reducer_->set_no_sync(--owner_->no_sync_scopes_ > 0); }
 
-DataParallel::DataParallel(std::function<ModelTensors()> read_model, World world,
+DataParallel::DataParallel(std::function<ModelTensors()> read_model, const World& world,
                            DistributedDataParallelOptions options)
     : read_model_(std::move(read_model)), world_(world.with_timeout(options.timeout)), options_(std::move(options)) {
   options_.overlap = chosen_overlap(options_.overlap, world_);

@@ -51,7 +51,7 @@ class DataParallel {
   /// `read_model` gives the model's tensors as they are now. Throws the same InputError on every rank where ranks hold
   /// different models, or a tensor is one that samegrad cannot exchange; see DistributedDataParallelOptions::init_sync.
   /// Collective.
-  DataParallel(std::function<ModelTensors()> read_model, World world, DistributedDataParallelOptions options);
+  DataParallel(std::function<ModelTensors()> read_model, const World& world, DistributedDataParallelOptions options);
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 

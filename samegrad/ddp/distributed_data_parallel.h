@@ -28,9 +28,9 @@ class DistributedDataParallel {
   /// Wraps `module`, whose parameters and buffers stay its own. Throws InputError on every rank where ranks hold
   /// different modules, a parameter is on a GPU or of a dtype that cannot be exchanged, or nothing is trained.
   /// Collective.
-  explicit DistributedDataParallel(Module module, World world, DistributedDataParallelOptions options = {})
+  explicit DistributedDataParallel(Module module, const World& world, DistributedDataParallelOptions options = {})
       : module_(std::move(module)),
-        core_(std::make_unique<DataParallel>([module = module_] { return module_contents(*module); }, std::move(world),
+        core_(std::make_unique<DataParallel>([module = module_] { return module_contents(*module); }, world,
                                              std::move(options))) {
     core_->log_choices();
   }
