@@ -43,7 +43,7 @@ if(NOT Libtorch_VERSION MATCHES "^2\\.11\\.")
 endif()
 
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(Libtorch REQUIRED_VARS _libtorch_places VERSION_VAR Libtorch_VERSION)
+find_package_handle_standard_args(Libtorch REQUIRED_VARS _libtorch_places VERSION_VAR Libtorch_VERSION NAME_MISMATCHED)
 
 if(NOT TARGET Libtorch::cpu)
   add_library(Libtorch::cpu INTERFACE IMPORTED)

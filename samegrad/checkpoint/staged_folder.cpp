@@ -31,6 +31,7 @@ int make_folder_durably(const std::filesystem::path& folder) {
   if (errno != ENOENT) {
     return errno;
   }
+  if (std::filesystem::is_directory(folder.parent_path())) return ENOENT;  // as in /proc: no folder can be made there
   const int reason = make_folder_durably(folder.parent_path());
   return reason != 0 ? reason : make_folder_durably(folder);
 }

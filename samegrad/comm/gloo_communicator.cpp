@@ -148,10 +148,10 @@ void GlooCommunicator::barrier(const CallLabel& label) {
 
 void GlooCommunicator::run(const CallRecord& call, const CallLabel& label,
                            const std::function<void(const Deadline&)>& move) {
-  SAMEGRAD_CHECK_OP(ended_, ==, false);
   if (broken_) {
     std::rethrow_exception(broken_);
   }
+  SAMEGRAD_CHECK_OP(ended_, ==, false);
   try {
     const Deadline deadline(label.timeout);
     meet(call, label, deadline);

@@ -170,10 +170,10 @@ void ShmCommunicator::barrier(const CallLabel& label) {
 }
 
 void ShmCommunicator::run(const Plan& plan, const CallLabel& label) {
-  SAMEGRAD_CHECK_OP(ended_, ==, false);
   if (broken_) {
     std::rethrow_exception(broken_);
   }
+  SAMEGRAD_CHECK_OP(ended_, ==, false);
   try {
     std::size_t offset = 0;
     do {  // an empty message is one empty chunk: every call is a meeting

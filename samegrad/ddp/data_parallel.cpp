@@ -91,7 +91,11 @@ void DataParallel::build() {
   trained_.clear();
   for (const NamedTensor& named : parameters_) {
     trained_.push_back(named.tensor.requires_grad());
-    if (trained_.back()) trained.push_back(named);
+    if (trained_.back()) {
+      trained.push_back(named);
+    } else {
+      named.tensor.mutable_grad().reset();  // an optimizer would go on stepping with it
+    }
   }
   const std::string failure = failure_of([&] {
     check_options(options_, parameters_);
@@ -139,6 +143,12 @@ ModelWindow DataParallel::window(WindowRequest request) {
     window_parameters_ = std::make_unique<ParameterSet>(std::move(trained));
     window_pool_ = std::make_unique<GradientBufferPool>(*window_parameters_);
   }
+  if (abandoned_window_ != 0 && request.failure.empty()) {
+    request.failure = "[ddp] rank " + std::to_string(world_.rank()) + ": the window of update " +
+                      std::to_string(abandoned_window_) +
+                      " was left without reduce(); call it in every window, it is "
+                      "the exchange";
+  }
   if (request.update == 0) request.update = windows_ + 1;
   windows_ = request.update;
   if (!request.generator_seed) request.generator_seed = options_.window_seed;
@@ -148,6 +158,13 @@ ModelWindow DataParallel::window(WindowRequest request) {
           request,
           read_model_().buffers,
           {.timeout = options_.timeout, .find_unused_parameters = options_.find_unused_parameters}};
+}
+
+void DataParallel::after_window() {
+  ++reduced_windows_;
+  if (options_.check_sync_every > 0 && reduced_windows_ % options_.check_sync_every == 0) {
+    check_same_values(world_, parameters_, "check after window " + std::to_string(windows_));
+  }
 }
 
 void DataParallel::before_forward(bool training) {
@@ -237,11 +254,13 @@ void DataParallel::join(const std::function<void()>& loop, const JoinOptions& op
   const int root = std::exchange(first_with_data_, 0);
   broadcast_tensors(world_, parameters_, root, "parameters after join");
   broadcast_buffers(root);
+  buffers_differ_ = false;
 }
 
 void DataParallel::check_sync() {
   check_same_values(world_, parameters_, "check of parameters");
-  check_same_values(world_, read_model_().buffers, "check of buffers");
+  // Between a training forward and the next exchange of buffers each rank has its own.
+  if (!world_.any(buffers_differ_)) check_same_values(world_, read_model_().buffers, "check of buffers");
 }
 
 void DataParallel::log_choices() const {

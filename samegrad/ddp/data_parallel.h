@@ -68,6 +68,10 @@ class DataParallel {
 
   /// Whether a window is open, whose callables alone may call forward. Local.
   void set_in_window(bool open) { in_window_ = open; }
+  /// A window was left without reduce(): the next one is refused on all ranks. Local.
+  void note_abandoned_window() { abandoned_window_ = windows_; }
+  /// Every check_sync_every windows all ranks compare their parameters. Collective.
+  void after_window();
   /// While set, forward and backward are a Window's: nothing is exchanged by them. Local.
   void set_paused(bool paused);
   /// Rank 0's buffers go to all ranks. Collective.
@@ -76,7 +80,8 @@ class DataParallel {
   /// with zeros until all are out. All ranks then have the parameters and buffers of the lowest rank that worked last.
   /// Collective.
   void join(const std::function<void()>& loop, const JoinOptions& options);
-  /// Throws the same RunError on every rank where parameters or buffers differ between ranks. Collective.
+  /// Throws the same RunError on every rank where parameters differ between ranks, or buffers that should not: after a
+  /// plain training forward each rank has its own until sync_buffers(), eval() or the next one. Collective.
   void check_sync();
 
   void register_comm_hook(CommHook hook) { reducer_->register_hook(std::move(hook)); }
@@ -112,7 +117,9 @@ class DataParallel {
   std::unique_ptr<Reducer> reducer_;
   std::unique_ptr<ParameterSet> window_parameters_;  // made by the first window, with its buffers
   std::unique_ptr<GradientBufferPool> window_pool_;
-  std::int64_t windows_ = 0;
+  std::int64_t windows_ = 0;           // update of the newest
+  std::int64_t abandoned_window_ = 0;  // update of it; 0: none
+  std::int64_t reduced_windows_ = 0;
   bool in_window_ = false;
   bool paused_ = false;
   int no_sync_scopes_ = 0;

@@ -32,11 +32,18 @@ ModelWindow::ModelWindow(DataParallel& owner, const ParameterSet& parameters, Gr
   if (request.generator_seed) generator_state_ = default_generator_state();
 }
 
-ModelWindow::~ModelWindow() { close(); }
+ModelWindow::~ModelWindow() {
+  close();
+  const bool by_an_error = std::uncaught_exceptions() > exceptions_at_start_;
+  if (decision().action == WindowAction::kTrain && !reduced_ && !by_an_error) owner_->note_abandoned_window();
+}
 
 bool ModelWindow::reduce() {
   close();
-  return Window::reduce();
+  reduced_ = true;  // or all ranks have its error
+  const bool trained = Window::reduce();
+  if (trained) owner_->after_window();
+  return trained;
 }
 
 void ModelWindow::close() {

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <exception>
 #include <vector>
 
 #include "samegrad/ddp/window.h"
@@ -27,6 +28,8 @@ class ModelWindow final : public Window {
   void close();
 
   DataParallel* owner_;
+  bool reduced_ = false;
+  int exceptions_at_start_ = std::uncaught_exceptions();
   at::Tensor generator_state_;  // undefined: nothing to set back
 };
 

@@ -160,6 +160,11 @@ void Window::fail(const std::string& failure, ExitCode code) {
   failure_code_ = static_cast<int>(code);
 }
 
+void Window::refuse_own_backward(const std::string& parameter) const {
+  throw InputError("train", line(parameter + " has a gradient before the window's own backward; the callable only "
+                                             "returns the loss, window.backward() runs backward"));
+}
+
 std::vector<double> Window::run(GradientBuffer& gradient, const LossSums& loss_sums) {
   set_gradients(&gradient);
   // Autograd adds in place, which the counter of a tensor's versions shows: no hooks, nothing for each node.
@@ -168,6 +173,9 @@ std::vector<double> Window::run(GradientBuffer& gradient, const LossSums& loss_s
   if (generator_seed_) key_default_generator(*generator_seed_, update_, atom());
   const std::vector<at::Tensor> returned = loss_sums();
   check_numbers(returned);
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    if (gradient.tensors[i]._version() != versions[i]) refuse_own_backward(parameters_->parameters()[i].name);
+  }
   if (!terms_ && returned.size() != 1) {
     throw InputError("train",
                      line(std::to_string(returned.size()) +
@@ -175,13 +183,20 @@ std::vector<double> Window::run(GradientBuffer& gradient, const LossSums& loss_s
   }
   const at::Tensor objective = terms_ ? terms_->objective(returned, atom()) : returned.front();
   std::vector<double> sums(sums_.size());
-  if (!objective.defined()) return sums;
+  if (!objective.defined()) {
+    if (!terms_) {
+      throw InputError("train", line("the callable returned no tensor; return the sum of the atom's losses, or call "
+                                     "backward(0, callable) for an atom without units"));
+    }
+    return sums;
+  }
   objective.backward();
   for (std::size_t i = 0; i < gradient.tensors.size(); ++i) {
     const NamedTensor& parameter = parameters_->parameters()[i];
     if (!parameter.tensor.grad().is_same(gradient.tensors[i])) refuse_replaced_gradient(parameter.name);
     if (gradient.tensors[i]._version() != versions[i]) used_[i] = true;
   }
+  set_gradients(nullptr);  // a step before reduce() must not find this rank's own
   for (std::size_t k = 0; k < sums.size(); ++k) {
     if (returned[k].defined() && (!terms_ || terms_->uses(k, atom()))) sums[k] = returned[k].item<double>();
   }

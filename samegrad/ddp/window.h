@@ -101,6 +101,7 @@ class Window {
   void fail(const std::string& failure, ExitCode code);
   std::vector<double> run(GradientBuffer& gradient, const LossSums& loss_sums);
   [[noreturn]] void refuse_replaced_gradient(const std::string& parameter) const;
+  [[noreturn]] void refuse_own_backward(const std::string& parameter) const;
   std::string missing_calls() const;
   void gather_losses();
   std::string unused_parameters() const;

@@ -12,8 +12,10 @@ std::unique_ptr<DataParallel> wrap_parameters(const FlatParameters& parameters, 
         return ModelTensors{parameters.set().parameters(), {}};
       },
       World(comm),
-      DistributedDataParallelOptions{
-          .window_seed = std::nullopt, .init_sync = false, .timeout = std::chrono::seconds(run.timeout_s)});
+      DistributedDataParallelOptions{.window_seed = std::nullopt,
+                                     .init_sync = false,
+                                     .check_sync_every = 0,
+                                     .timeout = std::chrono::seconds(run.timeout_s)});
 }
 
 }  // namespace samegrad

@@ -113,6 +113,69 @@ TEST(WindowOfAModule, SkipsOnAllRanksWhereNothingIsSupervised) {
   });
 }
 
+TEST(WindowOfAModule, LeftWithoutReduceGivesNoGradientAndTheNextIsRefusedOnAllRanks) {
+  const auto errors = run_ranks(2, [](Communicator& comm) {
+    TwoLayers model;
+    DistributedDataParallel ddp(model, world_of(comm));
+    {
+      auto window = ddp.window({.count = 1, .atoms = 1});
+      window.backward([&] { return loss_of(ddp.forward(rows(comm.rank(), 0))); });
+      EXPECT_FALSE(model->a->weight.grad().defined());  // a step here moves nothing
+    }
+    EXPECT_FALSE(model->a->weight.grad().defined());
+    ddp.window({.count = 1, .atoms = 1});
+    ADD_FAILURE() << "not refused";
+  });
+  EXPECT_THAT(errors, Each(HasSubstr("the window of update 1 was left without reduce()")));
+}
+
+TEST(WindowOfAModule, ACallableThatRunsBackwardItselfOrReturnsNothingIsRefusedOnAllRanks) {
+  for (const bool runs_backward : {true, false}) {
+    const auto errors = run_ranks(2, [&](Communicator& comm) {
+      TwoLayers model;
+      DistributedDataParallel ddp(model, world_of(comm));
+      auto window = ddp.window({.count = 1, .atoms = 1});
+      window.backward([&] {
+        const at::Tensor loss = loss_of(ddp.forward(rows(comm.rank(), 0)));
+        if (comm.rank() == 0) return loss;
+        if (runs_backward) loss.backward({}, /*keep_graph=*/true);
+        return runs_backward ? loss : at::Tensor();
+      });
+      window.reduce();
+    });
+    EXPECT_THAT(errors, Each(HasSubstr(runs_backward ? "before the window's own backward" : "returned no tensor")));
+  }
+}
+
+TEST(WindowOfAModule, ParametersThatDriftApartAreFoundEveryFewWindows) {
+  const auto errors = run_ranks(2, [](Communicator& comm) {
+    TwoLayers model;
+    DistributedDataParallel ddp(model, world_of(comm), {.check_sync_every = 2});
+    for (int update = 1; update <= 3; ++update) {
+      auto window = ddp.window({.count = 1, .atoms = 1});
+      window.backward([&] { return loss_of(ddp.forward(rows(comm.rank(), 0))); });
+      window.reduce();
+      const at::NoGradGuard no_grad;
+      if (update == 1 && comm.rank() == 1) model->b->bias.add_(1);
+    }
+  });
+  EXPECT_THAT(errors, Each(AllOf(HasSubstr("check after window 2"), HasSubstr("b.bias differs"))));
+}
+
+TEST(WindowOfAModule, AFrozenParameterHasNoGradientLeft) {
+  on_ranks(2, [](Communicator& comm) {
+    TwoLayers model;
+    DistributedDataParallel ddp(model, world_of(comm));
+    for (int update = 1; update <= 2; ++update) {
+      if (update == 2) model->b->bias.requires_grad_(false);
+      auto window = ddp.window({.count = 1, .atoms = 1});
+      window.backward([&] { return loss_of(ddp.forward(rows(comm.rank(), 0))); });
+      ASSERT_TRUE(window.reduce());
+      EXPECT_EQ(model->b->bias.grad().defined(), update == 1);
+    }
+  });
+}
+
 TEST(WindowOfAModule, OfHalfPrecisionIsRefusedByName) {
   EXPECT_THAT(run_ranks(2,
                         [](Communicator& comm) {

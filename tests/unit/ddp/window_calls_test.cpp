@@ -170,17 +170,6 @@ TEST(WindowCalls, ThatFailInLibtorchAreOneLine) {
               Each(AllOf(HasSubstr("rank 1, update 3, atom 2: mat1 and mat2"), ::testing::Not(HasSubstr("\n")))));
 }
 
-TEST(WindowCalls, ThatReturnNoTensorAreAnAtomWithoutLoss) {
-  const Split split{1, 1};
-  const std::vector<std::string> results = on_ranks(split, [&](Communicator& comm, UserModel& model) {
-    Window window(model.set, model.pool, comm, {.count = 4, .atoms = 1});
-    window.backward([&] { return comm.rank() == 0 ? at::Tensor() : model.loss_sum(1); });
-    window.reduce();
-    return std::to_string(window.loss().sum == model.loss_sum(1).item<double>());
-  });
-  EXPECT_THAT(results, Each("1"));
-}
-
 TEST(WindowCalls, AfterReduceAreRefused) {
   const std::vector<std::string> results = on_ranks({7}, [&](Communicator& comm, UserModel& model) {
     Window window(model.set, model.pool, comm, request_of({7}, 0));
