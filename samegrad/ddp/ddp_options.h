@@ -21,6 +21,7 @@ enum class ReductionOrder {
 /// Whether buckets leave for the exchange while backward still runs.
 enum class Overlap { kAuto, kOn, kOff };
 
+/// The same on all ranks; ranks do not compare them.
 struct DistributedDataParallelOptions {
   // What is computed.
   /// kMean: the mean over ranks, as in PyTorch; kSum: their sum. Windows ignore it.
@@ -52,8 +53,9 @@ struct DistributedDataParallelOptions {
   Overlap overlap = Overlap::kAuto;
   /// Parameters, by name, whose gradients leave together after all others, when backward has ended.
   std::vector<std::string> delay_all_reduce = {};
-  /// Every so many exchanges all ranks compare a hash of their parameters; a difference is an error on all ranks,
-  /// naming the first parameter that differs. 0: never. Costs one pass over the parameters each time.
+  /// Every so many exchanges, and every so many windows, all ranks compare a hash of their parameters; a difference is
+  /// an error on all ranks, naming the first parameter that differs. 0: never. Costs one pass over the parameters each
+  /// time.
   std::int64_t check_sync_every = 100;
   /// Bounds each wait for another rank.
   std::chrono::milliseconds timeout{1'800'000};
