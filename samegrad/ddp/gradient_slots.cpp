@@ -31,13 +31,18 @@ GradientBuffer::GradientBuffer(const ParameterSet& parameters) : tensors(paramet
   }
 }
 
-std::unique_ptr<GradientBuffer> GradientBufferPool::take_zeroed() {
+std::unique_ptr<GradientBuffer> GradientBufferPool::take() {
   if (free_.empty()) {
     ++buffers_made_;
     return std::make_unique<GradientBuffer>(*parameters_);
   }
   std::unique_ptr<GradientBuffer> buffer = std::move(free_.back());
   free_.pop_back();
+  return buffer;
+}
+
+std::unique_ptr<GradientBuffer> GradientBufferPool::take_zeroed() {
+  std::unique_ptr<GradientBuffer> buffer = take();
   for (AlignedBlock& block : buffer->blocks) std::ranges::fill(block.bytes(), std::byte{0});  // +0
   return buffer;
 }

@@ -1,4 +1,4 @@
-// The gradient buffers of a window. Each atom's backward runs into a zeroed buffer of its own; buffers of sibling nodes
+// The gradient buffers of a window. Each atom's backward fills a buffer of its own; buffers of sibling nodes
 // of the atom tree are added as soon as both are there, so at most log2(atoms) + 1 are in use.
 #pragma once
 
@@ -37,6 +37,8 @@ class GradientBufferPool {
   /// `parameters` must outlive the pool.
   explicit GradientBufferPool(const ParameterSet& parameters) : parameters_(&parameters) {}
 
+  /// A buffer with whatever it held last. Local.
+  std::unique_ptr<GradientBuffer> take();
   /// A buffer of +0. Local.
   std::unique_ptr<GradientBuffer> take_zeroed();
   void give_back(std::unique_ptr<GradientBuffer> buffer);

@@ -9,11 +9,14 @@
 #include "samegrad/base/error.h"
 #include "samegrad/ddp/atom_gather.h"
 #include "samegrad/ddp/atom_generator.h"
+#include "samegrad/ddp/gradient_landing.h"
 
 namespace samegrad {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr int kBadInput = static_cast<int>(ExitCode::kBadInput);
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -116,7 +119,8 @@ void Window::backward(Count units, const std::function<at::Tensor()>& loss_sum) 
 
 void Window::run_next_atom(bool has_units, const LossSums& loss_sums) {
   if (decision_.action != WindowAction::kTrain) return;
-  if (stage_ != Stage::kOpen) throw_failure_line(line("backward() after reduce(); ask for the next window first"), 2);
+  if (stage_ != Stage::kOpen)
+    throw_failure_line(line("backward() after reduce(); ask for the next window first"), kBadInput);
   if (atom() >= atoms().end || !failure_.empty()) {  // reduce() tells all ranks
     ++backward_calls_;
     return;
@@ -127,7 +131,7 @@ void Window::run_next_atom(bool has_units, const LossSums& loss_sums) {
   inside_atom(true);
   keep_failure_of([&] {
     if (!has_units) return;
-    gradient = pool_->take_zeroed();
+    gradient = pool_->take();
     sums = run(*gradient, loss_sums);
   });
   inside_atom(false);
@@ -161,41 +165,40 @@ void Window::fail(const std::string& failure, ExitCode code) {
 }
 
 void Window::refuse_own_backward(const std::string& parameter) const {
-  throw InputError("train", line(parameter + " has a gradient before the window's own backward; the callable only "
-                                             "returns the loss, window.backward() runs backward"));
+  throw_failure_line(line(parameter + " has a gradient before the window's own backward; the callable only returns the "
+                                      "loss, window.backward() runs backward"),
+                     kBadInput);
 }
 
 std::vector<double> Window::run(GradientBuffer& gradient, const LossSums& loss_sums) {
-  set_gradients(&gradient);
-  // Autograd adds in place, which the counter of a tensor's versions shows: no hooks, nothing for each node.
-  std::vector<std::int64_t> versions;
-  for (const at::Tensor& tensor : gradient.tensors) versions.push_back(tensor._version());
+  const std::vector<NamedTensor>& parameters = parameters_->parameters();
+  set_gradients(nullptr);
   if (generator_seed_) key_default_generator(*generator_seed_, update_, atom());
   const std::vector<at::Tensor> returned = loss_sums();
   check_numbers(returned);
-  for (std::size_t i = 0; i < versions.size(); ++i) {
-    if (gradient.tensors[i]._version() != versions[i]) refuse_own_backward(parameters_->parameters()[i].name);
+  for (const NamedTensor& parameter : parameters) {
+    if (parameter.tensor.grad().defined()) refuse_own_backward(parameter.name);
   }
   if (!terms_ && returned.size() != 1) {
-    throw InputError("train",
-                     line(std::to_string(returned.size()) +
-                          " loss sums in a window without terms; return one, or ask for the window with terms"));
+    throw_failure_line(line(std::to_string(returned.size()) +
+                            " loss sums in a window without terms; return one, or ask for the window with terms"),
+                       kBadInput);
   }
   const at::Tensor objective = terms_ ? terms_->objective(returned, atom()) : returned.front();
   std::vector<double> sums(sums_.size());
-  if (!objective.defined()) {
-    if (!terms_) {
-      throw InputError("train", line("the callable returned no tensor; return the sum of the atom's losses, or call "
-                                     "backward(0, callable) for an atom without units"));
-    }
-    return sums;
+  const GradientLanding landing(*parameters_, gradient);
+  if (objective.defined()) {
+    objective.backward();
+  } else if (!terms_) {
+    throw_failure_line(line("the callable returned no tensor; return the sum of the atom's losses, or call "
+                            "backward(0, callable) for an atom without units"),
+                       kBadInput);
   }
-  objective.backward();
-  for (std::size_t i = 0; i < gradient.tensors.size(); ++i) {
-    const NamedTensor& parameter = parameters_->parameters()[i];
-    if (!parameter.tensor.grad().is_same(gradient.tensors[i])) refuse_replaced_gradient(parameter.name);
-    if (gradient.tensors[i]._version() != versions[i]) used_[i] = true;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!landing.is_untouched(i)) refuse_replaced_gradient(parameters[i].name);
+    if (landing.landed(i)) used_[i] = true;
   }
+  landing.fill_others();
   set_gradients(nullptr);  // a step before reduce() must not find this rank's own
   for (std::size_t k = 0; k < sums.size(); ++k) {
     if (returned[k].defined() && (!terms_ || terms_->uses(k, atom()))) sums[k] = returned[k].item<double>();
@@ -206,9 +209,8 @@ std::vector<double> Window::run(GradientBuffer& gradient, const LossSums& loss_s
 void Window::refuse_replaced_gradient(const std::string& parameter) const {
   throw InputError("train", "update " + std::to_string(update_) + ", atom " + std::to_string(atom()) +
                                 ": the .grad of parameter " + parameter +
-                                " was replaced while the atom ran; a window adds into the one that it has set, so "
-                                "take backward with create_graph, zero_grad() and whatever sets .grad out of the "
-                                "callable (the window calls backward itself)");
+                                " was replaced while the atom's backward ran; the window collects it there, so "
+                                "take whatever sets .grad, zero_grad() too, out of the hooks that run in backward");
 }
 
 }  // namespace samegrad

@@ -112,7 +112,7 @@ void Window::exchange_gradient() {
   for (const SubtreeStack::Node& node : subtrees_.nodes()) mine.emplace_back(node.atoms, node.sum.get());
   // Nobody needs this rank's sums after they have been sent: the result takes the place of one of them.
   gradient_ = subtrees_.take_buffer();
-  if (!gradient_) gradient_ = pool_->take_zeroed();
+  if (!gradient_) gradient_ = pool_->take();
   const double divisor = gradient_divisor(GradientReduction::kWindow, loss_.divisor());
   for (std::size_t group = 0; group < gradient_->blocks.size(); ++group) {
     with_element_type(gradient_->blocks[group].type(), [&](auto zero) {

@@ -1,6 +1,8 @@
 // What the graph of an atom may be: parameters unused, tied, sparse, used several times; what it must not do to .grad.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include "tests/unit/ddp/graph_trial.h"
 
@@ -15,6 +17,7 @@ using testing::GraphTrial;
 using testing::hashes;
 using ::testing::HasSubstr;
 using testing::run_split;
+using ::testing::StartsWith;
 using testing::whole_gradient;
 using Leaves = std::vector<at::Tensor>;
 using Splits = std::vector<std::vector<std::int64_t>>;
@@ -154,22 +157,47 @@ TEST(WindowGraphs, AreLookedThroughForUnusedParametersWithoutAnExchangeMore) {
 }
 
 // What replaces .grad would lose the atom's gradient in silence.
-TEST(WindowGraphs, ThatReplaceAGradientAreAnErrorOnAllRanksNamingTheParameter) {
+TEST(WindowGraphs, ThatRunBackwardThemselvesAreAnErrorOnAllRanksNamingTheParameter) {
   const GraphTrial plain = sometimes_unused(false);
-  const GraphLoss create_graph = [&](const Leaves& leaves, std::int64_t atom) {
+  const GraphLoss own_backward = [&](const Leaves& leaves, std::int64_t atom) {
     const at::Tensor loss = plain.loss(leaves, atom);
     if (atom == 4) loss.backward({}, /*retain_graph=*/true, /*create_graph=*/true);
     return loss;
   };
+  for (const GraphOutcome& outcome : run_split({plain.values, own_backward}, {2, 4})) {
+    EXPECT_THAT(outcome.error, StartsWith("[train] rank 1, update 3: used has a gradient before the window's own"));
+  }
+}
+
+TEST(WindowGraphs, ThatSetGradientsBackBeforeTheirForwardChangeNothing) {
+  const GraphTrial plain = sometimes_unused(false);
   const GraphLoss zero_grad = [&](const Leaves& leaves, std::int64_t atom) {
-    if (atom == 4) leaves[1].mutable_grad().reset();
+    for (const at::Tensor& leaf : leaves) leaf.mutable_grad().reset();
     return plain.loss(leaves, atom);
   };
-  for (const auto& [name, loss] : {std::pair{"used", create_graph}, std::pair{"sometimes", zero_grad}}) {
-    for (const GraphOutcome& outcome : run_split({plain.values, loss}, {2, 4})) {
-      EXPECT_THAT(outcome.error, AllOf(HasSubstr("update 3, atom 4: the .grad of parameter " + std::string(name)),
-                                       HasSubstr("was replaced")));
-    }
+  const GraphOutcome outcome = run_split({plain.values, zero_grad}, {2, 4}).front();
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_EQ(hashes(outcome.gradients), hashes(run_split(plain, {2, 4}).front().gradients));
+}
+
+TEST(WindowGraphs, WithOneGradientOfMinusZeroHavePlusZero) {
+  const GraphTrial trial{{{"weight", values({3}, 0.2)}},
+                         [](const Leaves& leaves, std::int64_t) { return (leaves[0] * at::full({3}, -0.0F)).sum(); }};
+  const at::Tensor gradient = run_split(trial, {1}).front().gradients[0];
+  EXPECT_FALSE(at::signbit(gradient).any().item<bool>()) << "0 + -0 is +0";
+}
+
+TEST(WindowGraphs, WhoseHooksReplaceAGradientAreAnErrorOnAllRanksNamingTheParameter) {
+  struct Reset : torch::autograd::PostAccumulateGradHook {
+    void operator()(const at::Tensor& tensor) override { tensor.mutable_grad().reset(); }
+  };
+  const GraphTrial plain = sometimes_unused(false);
+  const GraphLoss resets = [&](const Leaves& leaves, std::int64_t atom) {
+    if (atom == 4) torch::autograd::impl::set_post_acc_grad_hooks(leaves[0], std::make_unique<Reset>());
+    return plain.loss(leaves, atom);
+  };
+  for (const GraphOutcome& outcome : run_split({plain.values, resets}, {2, 4})) {
+    EXPECT_THAT(outcome.error, StartsWith("[train] update 3, atom 4: the .grad of parameter used was replaced"));
   }
 }
 
