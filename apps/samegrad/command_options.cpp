@@ -57,6 +57,9 @@ void add_train_options(CLI::App& command, CommandLine& line) {
   command.add_flag("--continuous", line.continuous, "Trains to the last update without a stop (plan.stop_at=0)");
   command.add_option("--resume", line.resume, "Goes on from a checkpoint; auto: from the latest, or starts")
       ->type_name("PATH|latest|auto");
+  add_count(command, "--grace", 86'400,
+            "Seconds that the checkpoint of a SIGTERM or SIGINT may take; default 25, for launchers kill after 30",
+            [&line](std::int64_t seconds) { line.grace_s = seconds; });
   command.add_flag("--allow-other-dispatch", line.allow_other_dispatch,
                    "Resumes also under another processor, libtorch or run.isa; bits may differ from there on");
   command.add_flag("--dry-run", line.dry_run, "Shows what would happen, and ends");

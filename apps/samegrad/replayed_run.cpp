@@ -94,7 +94,7 @@ void ReplayedRun::compare_with_record(std::int64_t update, const RecordedUpdate&
 }
 
 UpdateResult ReplayedRun::step(const std::function<void(std::span<const float>)>& on_gradient) {
-  UpdateResult result = trainer_->train_update(/*stop_asked=*/false, on_gradient);
+  UpdateResult result = trainer_->train_update({.on_gradient = on_gradient});
   ++updates_replayed_;
   compare_with_record(result.update, recorded_form(result));
   return result;

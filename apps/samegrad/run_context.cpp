@@ -8,13 +8,14 @@
 
 #include "apps/samegrad/command_config.h"
 #include "samegrad/base/error.h"
+#include "samegrad/base/fault_point.h"
 #include "samegrad/base/log.h"
 #include "samegrad/comm/agreement.h"
+#include "samegrad/comm/aten_dispatch.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/comm/join.h"
 #include "samegrad/launch/worker_signals.h"
 #include "samegrad/report/number_text.h"
-#include "samegrad/comm/aten_dispatch.h"
 
 namespace samegrad {
 
@@ -75,6 +76,7 @@ RunContext open_run_context(const CommandLine& command,
   if (context.leader() && !joined.note.empty()) log_info(joined.note);
   refuse_unequal_dispatch(*context.comm, context.dispatch, context.timeout());
   together(*context.comm, "prepare", 0, context.timeout(), [&] {
+    fault_point("prepare", context.comm->rank(), 0);
     if (!context.leader()) return;
     if (command.subcommand == "train") context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
     if (before_preparing) before_preparing(context);

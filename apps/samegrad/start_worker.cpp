@@ -17,6 +17,7 @@
 #include "samegrad/launch/accelerate_intent.h"
 #include "samegrad/launch/launch.h"
 #include "samegrad/launch/pinned_environment.h"
+#include "samegrad/launch/worker_signals.h"
 
 namespace samegrad {
 namespace {
@@ -74,6 +75,7 @@ std::filesystem::path worker_path() {
 }
 
 int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
+  if (line.subcommand == "train") hold_save_signal();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const RunConfig config = reads_config(line.subcommand) ? command_config(line) : RunConfig{};
   const int launched = read_worker_environment().world_size;

@@ -9,6 +9,7 @@
 #include "apps/samegrad/run_description.h"
 #include "samegrad/base/atomic_file.h"
 #include "samegrad/base/error.h"
+#include "samegrad/base/fault_point.h"
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/step_name.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
@@ -53,7 +54,7 @@ std::string numbered(const char* prefix, std::int64_t update) {
 
 }  // namespace
 
-TrainingRun::TrainingRun(RunContext& context, const CommandLine& command, StartPoint start)
+TrainingRun::TrainingRun(RunContext& context, const CommandLine& command, StartPoint start, TrainingProgress& progress)
     : context_(&context),
       command_(&command),
       run_id_(std::move(start.run_id)),
@@ -63,7 +64,11 @@ TrainingRun::TrainingRun(RunContext& context, const CommandLine& command, StartP
       first_update_(trainer_.state().update + 1),
       last_update_(context.config.plan.stop_at >= first_update_ ? context.config.plan.stop_at
                                                                 : context.run.plan->updates()),
-      kind_(kind_of(resumed_from_.has_value(), last_update_, context.run.plan->updates())) {}
+      kind_(kind_of(resumed_from_.has_value(), last_update_, context.run.plan->updates())),
+      progress_(&progress) {
+  progress.update = trainer_.state().update;
+  if (resumed_from_) progress.saved = trainer_.state().update;
+}
 
 int TrainingRun::run() {
   if (nothing_left()) {
@@ -101,7 +106,7 @@ int TrainingRun::run() {
       if (log_) log_->update_done(result, validation);
     });
     const std::int64_t every = context_->config.checkpoint.every;
-    if (every > 0 && result.update % every == 0) save();
+    if (result.save_asked || (every > 0 && result.update % every == 0)) save();
   }
   save();
   save_final_parameters(/*replace=*/true);
@@ -134,8 +139,13 @@ UpdateResult TrainingRun::one_update() {
   if (command_->trace_ids && context_->leader()) {
     std::cout << trace_ids_text(context_->run.plan->window(trainer_.state().update + 1), context_->comm->size());
   }
-  if (command_->dump_gradients.empty()) return trainer_.train_update(stop_signal() != 0);
-  return trainer_.train_update(stop_signal() != 0, [&](std::span<const float> gradient) { dump_gradient(gradient); });
+  UpdateWishes wishes{.stop = stop_signal() != 0, .save = save_signal()};
+  if (!command_->dump_gradients.empty()) {
+    wishes.on_gradient = [&](std::span<const float> gradient) { dump_gradient(gradient); };
+  }
+  UpdateResult result = trainer_.train_update(wishes);
+  progress_->update = trainer_.state().update;
+  return result;
 }
 
 void TrainingRun::dump_gradient(std::span<const float> gradient) {
@@ -152,6 +162,7 @@ std::optional<Evaluation> TrainingRun::validation_due(std::int64_t update) {
   if (!context_->run.data.validation) return std::nullopt;
   const std::int64_t every = context_->config.evaluation.every;
   if (update != last_update_ && (every == 0 || update % every != 0)) return std::nullopt;
+  fault_point("evaluation", context_->comm->rank(), update);
   const SampleSource& validation = *context_->run.data.validation;
   return evaluate(trainer_.model(), validation, evaluation_objective(context_->config, validation),
                   context_->config.evaluation.batch_size, *context_->comm, context_->timeout());
@@ -159,7 +170,8 @@ std::optional<Evaluation> TrainingRun::validation_due(std::int64_t update) {
 
 void TrainingRun::save() {
   const std::int64_t update = trainer_.state().update;
-  if (update == saved_update_) return;
+  forget_save_signal();  // what comes from here on may want more than this checkpoint
+  if (update == progress_->saved) return;
   together(*context_->comm, "save", update, context_->timeout(), [&] {
     if (!context_->leader()) return;
     const bool replaces = std::filesystem::exists(context_->paths.checkpoints / step_folder_name(update));
@@ -170,7 +182,7 @@ void TrainingRun::save() {
     log_info("saved " + path.string() + (replaces ? ", in place of an older one" : ""));
     prune_checkpoints(context_->paths.checkpoints, run_id_, context_->config.checkpoint.keep);
   });
-  saved_update_ = update;
+  progress_->saved = update;
 }
 
 void TrainingRun::save_final_parameters(bool replace) {

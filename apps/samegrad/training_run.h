@@ -2,6 +2,7 @@
 // disk or the screen.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -13,9 +14,16 @@
 
 namespace samegrad {
 
+/// What others may ask of a run at any time, also while it hangs.
+struct TrainingProgress {
+  std::atomic<std::int64_t> update = 0;  ///< the newest that is made
+  std::atomic<std::int64_t> saved = -1;  ///< the newest checkpoint's; -1: none
+};
+
 class TrainingRun {
  public:
-  TrainingRun(RunContext& context, const CommandLine& command, StartPoint start);
+  /// `progress` is kept up to date.
+  TrainingRun(RunContext& context, const CommandLine& command, StartPoint start, TrainingProgress& progress);
 
   /// Trains to the stop or the end, saves, and returns the exit code: 0, or 128 + signal after a signal's checkpoint.
   /// Throws the same error on every rank. Collective.
@@ -42,7 +50,7 @@ class TrainingRun {
   std::int64_t last_update_;
   std::string kind_;
   std::optional<TrainingLog> log_;
-  std::int64_t saved_update_ = -1;
+  TrainingProgress* progress_;
 };
 
 }  // namespace samegrad

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "samegrad/base/error.h"
 #include "samegrad/base/fault_point.h"
@@ -20,12 +21,13 @@ struct Fault {
   std::optional<std::int64_t> step;
   std::string kind;
   std::optional<std::string> phase;
-  int exit_code = 0;
+  int number = 0;  ///< exit code or signal
 };
 
 [[noreturn]] void refuse(std::string_view part) {
-  throw InputError(kStage, "SAMEGRAD_FAULT: cannot read '" + std::string(part) +
-                               "'; the form is rank=R,step=S,kind=exit:N|kill9|hang|throw|crash-in-save,phase=P");
+  throw InputError(kStage,
+                   "SAMEGRAD_FAULT: cannot read '" + std::string(part) +
+                       "'; the form is rank=R,step=S,kind=exit:N|signal:N|kill9|hang|throw|crash-in-save,phase=P");
 }
 
 std::int64_t parse_number(std::string_view text) {
@@ -39,8 +41,11 @@ std::int64_t parse_number(std::string_view text) {
 
 void parse_kind(Fault& fault, std::string_view kind) {
   if (kind.starts_with("exit:")) {
-    fault.exit_code = static_cast<int>(parse_number(kind.substr(5)));
+    fault.number = static_cast<int>(parse_number(kind.substr(5)));
     kind = "exit";
+  } else if (kind.starts_with("signal:")) {
+    fault.number = static_cast<int>(parse_number(kind.substr(7)));
+    kind = "signal";
   } else if (kind != "kill9" && kind != "hang" && kind != "throw" && kind != "crash-in-save") {
     refuse(kind);
   }
@@ -94,7 +99,12 @@ void fault_point(std::string_view phase, int rank, std::int64_t update) {
     return;
   }
   if (kFault->kind == "exit") {
-    _exit(kFault->exit_code);
+    _exit(kFault->number);
+  }
+  if (kFault->kind == "signal") {
+    static bool sent = false;
+    if (!std::exchange(sent, true)) raise(kFault->number);
+    return;
   }
   if (kFault->kind == "hang") {
     raise(SIGSTOP);

@@ -147,7 +147,9 @@ WindowDecision decide_window(std::span<const AgreementRecord> records) {
   WindowDecision decision;
   decision.term_counts = terms.counts;
   if (!add_up(records, decision)) return decision;
-  if (std::ranges::any_of(records, [](const AgreementRecord& record) { return record.stop_asked != 0; })) {
+  const auto asks = [](std::uint8_t asked) { return asked != 0; };
+  decision.save_asked = std::ranges::any_of(records, asks, &AgreementRecord::save_asked);
+  if (std::ranges::any_of(records, asks, &AgreementRecord::stop_asked)) {
     decision.action = WindowAction::kStop;
     return decision;
   }

@@ -31,6 +31,7 @@ struct AgreementRecord {
   std::uint8_t has_data = 0;         ///< an atom of this rank has units, or weight, above 0
   std::uint8_t weighted = 0;         ///< N is the units' total weight, not their number
   std::uint8_t stop_asked = 0;       ///< a signal asked this rank to stop
+  std::uint8_t save_asked = 0;       ///< and to save after the update
   std::uint8_t failed = 0;           ///< 0, or the exit code (base/error.h) of this rank's failure
   std::array<char, 1000> message{};  ///< the failure, NUL-terminated
 };
@@ -43,6 +44,7 @@ struct WindowDecision {
   std::vector<std::int64_t> term_counts;  ///< by term, of all ranks (TermRecord::count)
   std::vector<AtomRange> ranges;          ///< by rank: consecutive, as many atoms as the rank brought; not for kRefuse
   std::string message;                    ///< for kRefuse: the line that every rank reports
+  bool save_asked = false;                ///< by any rank: all save when the window's update is made
   bool refused_for_zero_units = false;
   int exit_code = 0;  ///< for kRefuse
 };

@@ -119,6 +119,7 @@ AgreementRecord record_of(const WindowRequest& request, std::string_view paramet
   record.has_data =
       request.atom_weights ? (above_zero(*request.atom_weights) > 0 ? 1 : 0) : (request.count.value() > 0 ? 1 : 0);
   record.stop_asked = request.stop_asked ? 1 : 0;
+  record.save_asked = request.save_asked ? 1 : 0;
   record.failed = failure.empty() ? 0 : static_cast<std::uint8_t>(exit_code);
   for (std::size_t k = 0; k < request.terms.size() && k < kMostTerms; ++k)
     record.terms[k] = record_of(request.terms[k]);

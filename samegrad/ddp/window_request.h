@@ -31,6 +31,7 @@ struct WindowRequest {
   std::int64_t update = 0;       ///< the update that the window makes, from 1; the same on all ranks
   std::string_view digest = {};  ///< of plan and config, at most 64 characters; the same on all ranks
   bool stop_asked = false;       ///< all ranks stop where any asks
+  bool save_asked = false;       ///< all ranks learn it where any asks (WindowDecision::save_asked)
   std::string failure = {};      ///< "" or the line with which this rank failed before the window
   int failure_exit_code = 1;     ///< of that failure (base/error.h)
 };

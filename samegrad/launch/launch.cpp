@@ -49,7 +49,9 @@ class Launch {
   LaunchResult run() {
     while (std::ranges::any_of(workers_, &WorkerProcess::running)) {
       for (const int signal : signals_.wait(next_step_ ? next_step_->left() + milliseconds{1} : milliseconds{-1})) {
-        if (signal != SIGCHLD) {
+        if (signal == SIGUSR1) {
+          send_to_all(signal);
+        } else if (signal != SIGCHLD) {
           pass_on(signal);
         }
       }

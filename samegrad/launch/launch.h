@@ -25,7 +25,8 @@ struct LaunchOptions {
 /// SAMEGRAD_SHM_FD or SAMEGRAD_STORE_FD set, and returns when all have ended.
 ///
 /// After the first failure the others may end by themselves for `grace`, as their own waits find the failed peer; then
-/// SIGTERM, then SIGKILL. A first SIGINT or SIGTERM to the launcher is passed on; another, at least 0.1 s later
+/// SIGTERM, then SIGKILL. A SIGUSR1 to the launcher is passed on, and so is a first SIGINT or SIGTERM; another, at
+/// least 0.1 s later
 /// (`timeout` sends its signal twice), kills the workers. They die with the thread that called this. Throws InputError
 /// for a number of processes outside 1..kMostLocalProcesses, RunError where a worker cannot be started. Local.
 LaunchResult launch_workers(const LaunchOptions& options);

@@ -29,7 +29,7 @@ LaunchSignals::LaunchSignals() {
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, SIGCHLD);
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
     if (!is_ignored(signal)) {
       sigaddset(&mask, signal);
     }

@@ -7,9 +7,9 @@
 
 namespace samegrad {
 
-/// While it lives, SIGCHLD, SIGINT and SIGTERM of this thread's process are not delivered but read here. SIGINT and
-/// SIGTERM stay ignored where the process was started to ignore them. One at a time, in a process whose other threads
-/// block these signals too. The old state comes back with the destructor.
+/// While it lives, SIGCHLD, SIGINT, SIGTERM and SIGUSR1 of this thread's process are not delivered but read here. All
+/// but the first stay ignored where the process was started to ignore them. One at a time, in a process whose other
+/// threads block these signals too. The old state comes back with the destructor.
 class LaunchSignals {
  public:
   /// Throws RunError. Local.

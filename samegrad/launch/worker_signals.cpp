@@ -1,5 +1,7 @@
 #include "samegrad/launch/worker_signals.h"
 
+#include <semaphore.h>
+
 #include <cerrno>
 #include <csignal>
 #include <ctime>
@@ -8,7 +10,18 @@ namespace samegrad {
 namespace {
 
 volatile std::sig_atomic_t stop = 0;
+volatile std::sig_atomic_t save = 0;
 timespec first_at{};  // written once, before `stop`
+
+/// Posted by a first stop signal: about the only wake that a signal handler may give.
+sem_t& stop_semaphore() {
+  static sem_t semaphore = [] {
+    sem_t made{};
+    sem_init(&made, /*pshared=*/0, 0);
+    return made;
+  }();
+  return semaphore;
+}
 
 constexpr double kSameRequestSeconds = 0.1;
 
@@ -19,6 +32,7 @@ void on_stop_signal(int signal) {
   if (stop == 0) {
     first_at = now;
     stop = signal;
+    sem_post(&stop_semaphore());
   } else {
     const double later =
         static_cast<double>(now.tv_sec - first_at.tv_sec) + static_cast<double>(now.tv_nsec - first_at.tv_nsec) * 1e-9;
@@ -30,14 +44,16 @@ void on_stop_signal(int signal) {
   errno = kept_errno;
 }
 
-void install(int signal) {
+void on_save_signal(int /*signal*/) { save = 1; }
+
+void install(int signal, void (*handler)(int)) {
   struct sigaction before {};
   sigaction(signal, nullptr, &before);
   if (before.sa_handler == SIG_IGN) {
     return;
   }
   struct sigaction action {};
-  action.sa_handler = on_stop_signal;
+  action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   sigaddset(&action.sa_mask, SIGTERM);
@@ -48,10 +64,34 @@ void install(int signal) {
 }  // namespace
 
 void install_stop_signals() {
-  install(SIGTERM);
-  install(SIGINT);
+  stop_semaphore();  // made before a handler needs it
+  install(SIGTERM, on_stop_signal);
+  install(SIGINT, on_stop_signal);
+  install(SIGUSR1, on_save_signal);
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGUSR1);
+  pthread_sigmask(SIG_UNBLOCK, &held, nullptr);
 }
 
 int stop_signal() { return stop; }
+
+void wait_for_stop_signal() {
+  while (sem_wait(&stop_semaphore()) != 0 && errno == EINTR) {
+  }
+}
+
+void end_wait_for_stop_signal() { sem_post(&stop_semaphore()); }
+
+bool save_signal() { return save != 0; }
+
+void forget_save_signal() { save = 0; }
+
+void hold_save_signal() {
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &held, nullptr);
+}
 
 }  // namespace samegrad

@@ -1,14 +1,26 @@
-// SIGTERM and SIGINT as a wish to stop at the next safe point.
+// SIGTERM and SIGINT as a wish to stop at the next safe point, SIGUSR1 as one to save there.
 #pragma once
 
 namespace samegrad {
 
 /// From now on a first SIGTERM or SIGINT is only remembered; another one, at least 0.1 s later (`timeout` sends its
-/// signal twice), ends the process as if nobody handled it. A signal that the process was started to ignore stays
-/// ignored. For programs, never for a library. Local.
+/// signal twice), ends the process as if nobody handled it. SIGUSR1 is remembered, however often it comes. A signal
+/// that the process was started to ignore stays ignored. For programs, never for a library. Local.
 void install_stop_signals();
 
 /// The signal that asked this process to stop, or 0. Local.
 int stop_signal();
+
+/// Waits until stop_signal(), or a call of end_wait_for_stop_signal(). One thread at a time. Local.
+void wait_for_stop_signal();
+void end_wait_for_stop_signal();
+
+/// Whether SIGUSR1 has come since the last call of forget_save_signal(). Local.
+bool save_signal();
+void forget_save_signal();
+
+/// Until install_stop_signals(), also in a program that takes this process's place, SIGUSR1 waits: by itself it would
+/// end the process. Local.
+void hold_save_signal();
 
 }  // namespace samegrad

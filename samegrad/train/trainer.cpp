@@ -29,7 +29,7 @@ Trainer::Trainer(const RunConfig& config, const SampleSource& train, const Updat
       model_(make_model(config.model, state_.parameters.tensors())),
       ddp_(wrap_parameters(state_.parameters, comm, config.run)) {}
 
-UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std::span<const float>)>& on_gradient) {
+UpdateResult Trainer::train_update(const UpdateWishes& wishes) {
   const auto start = std::chrono::steady_clock::now();
   UpdateResult result;
   result.update = state_.update + 1;
@@ -40,7 +40,8 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
       .empty_window = config_->objective.empty_window == "skip" ? EmptyWindowPolicy::kSkip : EmptyWindowPolicy::kError,
       .update = result.update,
       .digest = digest_,
-      .stop_asked = stop_asked};
+      .stop_asked = wishes.stop,
+      .save_asked = wishes.save};
   WindowBatches batches;
   PlanWindow plan_window;
   try {
@@ -59,6 +60,7 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
   fault_point("agreement", comm_->rank(), result.update);
   ModelWindow window = ddp_->window(request);
   result.action = window.decision().action;
+  result.save_asked = window.decision().save_asked;
   if (result.action == WindowAction::kSkip) {
     ++state_.skipped_windows;
     pass(result, plan_window);
@@ -76,7 +78,7 @@ UpdateResult Trainer::train_update(bool stop_asked, const std::function<void(std
   window.reduce();
   result.loss = units_loss(window);
   result.terms.assign(window.term_losses().begin(), window.term_losses().end());
-  if (on_gradient) on_gradient(window.gradient());
+  if (wishes.on_gradient) wishes.on_gradient(window.gradient());
   step(result, window);
   pass(result, plan_window);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -26,6 +26,14 @@ struct RankShare {
   WindowSeconds seconds;
 };
 
+/// What a rank wants of an update beside the update.
+struct UpdateWishes {
+  bool stop = false;  ///< all ranks stop before it
+  bool save = false;  ///< UpdateResult::save_asked
+  /// Sees the reduced flat gradient before clipping.
+  std::function<void(std::span<const float>)> on_gradient = {};
+};
+
 struct UpdateResult {
   std::int64_t update = 0;
   std::int64_t epoch = 0;
@@ -33,6 +41,7 @@ struct UpdateResult {
   LossSum loss;                        ///< S and N of the objective over the window, global
   std::int64_t supervised_tokens = 0;  ///< of the window, global
   std::vector<TermLoss> terms;         ///< where the objective has several, all of them, with their coefficients
+  bool save_asked = false;             ///< by any rank
   bool stepped = false;                ///< false: nothing moved (skipped window or non-finite gradient)
   double gradient_norm = 0.0;          ///< of S/N's gradient, before clipping
   double clip_factor = 1.0;
@@ -56,10 +65,9 @@ class Trainer {
   const Model& model() const { return *model_; }
 
   /// The next window: agreement, forward and backward of this rank's atoms, exchange, step. kStop leaves everything
-  /// untouched, and so does a refusal, which throws the same error on every rank. `on_gradient` sees the reduced flat
-  /// gradient before clipping. A non-finite gradient under `non_finite: error` throws the same RunError on every rank,
-  /// nothing stepped. Collective.
-  UpdateResult train_update(bool stop_asked, const std::function<void(std::span<const float>)>& on_gradient = {});
+  /// untouched, and so does a refusal, which throws the same error on every rank. A non-finite gradient under
+  /// `non_finite: error` throws the same RunError on every rank, nothing stepped. Collective.
+  UpdateResult train_update(const UpdateWishes& wishes = {});
 
  private:
   void step(UpdateResult& result, Window& window);

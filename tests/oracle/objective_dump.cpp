@@ -39,9 +39,9 @@ Seen first_window(const RunConfig& config, const RunPaths& paths, Communicator& 
   const Evaluation validation = evaluate(trainer.model(), *data.train, evaluation_objective(config, *data.train),
                                          /*batch_size=*/3, comm, std::chrono::minutes(1));
   Seen seen{.result = {}, .gradient = {}, .validation_loss = validation.loss.mean()};
-  seen.result = trainer.train_update(/*stop_asked=*/false, [&](std::span<const float> gradient) {
+  seen.result = trainer.train_update({.on_gradient = [&](std::span<const float> gradient) {
     seen.gradient.assign(gradient.begin(), gradient.end());
-  });
+  }});
   return seen;
 }
 

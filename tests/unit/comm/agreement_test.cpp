@@ -86,6 +86,17 @@ TEST(DecideWindow, StopsWhereAnyRankAsksEvenWithoutUnits) {
   EXPECT_EQ(decide(records).action, WindowAction::kStop);
 }
 
+TEST(DecideWindow, TellsAllThatAnyRankAsksToSaveWhateverTheWindowDoes) {
+  std::vector<AgreementRecord> records{record(5), record(0), record(7)};
+  EXPECT_FALSE(decide(records).save_asked);
+  records[1].save_asked = 1;
+  EXPECT_TRUE(decide(records).save_asked);
+  EXPECT_EQ(decide(records).action, WindowAction::kTrain);
+  records[2].stop_asked = 1;
+  EXPECT_TRUE(decide(records).save_asked);
+  EXPECT_EQ(decide(records).action, WindowAction::kStop);
+}
+
 TEST(DecideWindow, AFailureOutranksAWishToStop) {
   std::vector<AgreementRecord> records{record(5), failed_record("[data] b.jsonl:2: not JSON")};
   records[0].stop_asked = 1;

@@ -7,6 +7,9 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <future>
+
+#include "samegrad/launch/stop_deadline.h"
 
 namespace samegrad {
 namespace {
@@ -72,6 +75,52 @@ TEST(StopSignals, AnIgnoredSignalStaysIgnored) {
     install_stop_signals();
     raise(SIGINT);
     return stop_signal();
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(SaveSignal, IsRememberedUntilForgottenHoweverOftenItComes) {
+  const int status = status_of_child([] {
+    install_stop_signals();
+    const bool before = save_signal();
+    raise(SIGUSR1);
+    raise(SIGUSR1);
+    const bool after = save_signal();
+    forget_save_signal();
+    return !before && after && !save_signal() && stop_signal() == 0 ? 0 : 1;
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(SaveSignal, WaitsWhileItIsHeldForAProcessThatCanHandleIt) {
+  const int status = status_of_child([] {
+    hold_save_signal();
+    raise(SIGUSR1);
+    if (save_signal()) return 1;
+    install_stop_signals();
+    return save_signal() ? 0 : 2;
+  });
+  ASSERT_TRUE(WIFEXITED(status)) << "it ended the process";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(StopDeadline, CallsWhenTheGraceIsOverAndNotWhereTheWorkWasDone) {
+  const int status = status_of_child([] {
+    install_stop_signals();
+    {
+      const StopDeadline never_asked(std::chrono::milliseconds(0), [] { _exit(1); });
+    }
+    raise(SIGTERM);
+    {
+      const StopDeadline in_time(std::chrono::hours(1), [] { _exit(2); });
+    }
+    std::promise<void> called;
+    const StopDeadline late(std::chrono::milliseconds(0), [&] { called.set_value(); });
+    raise(SIGTERM);
+    called.get_future().wait();
+    return 0;
   });
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);

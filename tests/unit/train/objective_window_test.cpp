@@ -170,7 +170,7 @@ std::vector<std::string> update_of_nothing(RunConfig config, const Samples& sour
     const std::unique_ptr<UpdatePlan> plan = make_update_plan(config, source);
     Trainer trainer(config, source, *plan, comm, "same", initial_state(config));
     const std::string before = trainer.state().hash_chain;
-    const UpdateResult result = trainer.train_update(/*stop_asked=*/false);
+    const UpdateResult result = trainer.train_update();
     EXPECT_EQ(result.action, WindowAction::kSkip);
     EXPECT_FALSE(result.stepped);
     EXPECT_EQ(trainer.state().optimizer->steps(), 0);
@@ -228,7 +228,7 @@ TEST(ObjectiveOfNothing, RowsOfOneDocumentWithTwoWeightsAreRefusedByAllRanks) {
   const Samples source(samples, true);
   const auto errors = testing::run_ranks(3, [&](Communicator& comm) {
     const std::unique_ptr<UpdatePlan> plan = make_update_plan(config, source);
-    Trainer(config, source, *plan, comm, "same", initial_state(config)).train_update(/*stop_asked=*/false);
+    Trainer(config, source, *plan, comm, "same", initial_state(config)).train_update();
   });
   for (const std::string& error : errors) {
     EXPECT_EQ(error, errors.front());

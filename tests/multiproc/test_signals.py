@@ -1,0 +1,129 @@
+"""SIGTERM and SIGUSR1 at any time: a complete checkpoint of one update on all ranks, and a run whose bits they do not touch."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from launched_run import torchrun
+
+BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
+TINY = ["model.layers=1", "model.width=16", "model.heads=2", "model.feed_forward=16", "plan.batch_size_per_rank=2",
+        "plan.updates=6", "evaluation.every=3"]
+WORDS = ["train", "--continuous", "--quiet", "--resume", "auto", *(word for one in TINY for word in ("--set", one))]
+PHASES = [("prepare", 0), ("agreement", 1), ("backward", 2), ("exchange", 2), ("evaluation", 3), ("agreement", 6)]
+
+
+def train(folder, *words, ranks=2, fault=None, launcher=()):
+    """The same command each time, as a scheduler starts a job again."""
+    folder.mkdir(exist_ok=True)
+    environment = {**os.environ, **({"SAMEGRAD_FAULT": fault} if fault else {})}
+    program = [BIN / ("faults/samegrad" if fault else "samegrad"), *WORDS, *words]
+    started = [*launcher, *program] if launcher else [*program, "--nproc", str(ranks)]
+    return subprocess.Popen([str(word) for word in started], cwd=folder, env=environment, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def ended(*arguments, **options):
+    started = train(*arguments, **options)
+    output, errors = started.communicate(timeout=100)
+    return started.returncode, output + errors
+
+
+def chain(folder):
+    lines = [json.loads(line) for line in (folder / "outputs/metrics.jsonl").open()]
+    return {line["update"]: line["hash_chain"] for line in lines}
+
+
+def checkpoints(folder):
+    listed = subprocess.run([BIN / "samegrad", "checkpoints", "--json"], cwd=folder, capture_output=True, text=True)
+    assert listed.returncode == 0, listed.stdout + listed.stderr  # 3 on any damage
+    return sorted(path.name for path in (folder / "artifacts/checkpoints").iterdir())
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("one")
+    code, said = ended(folder, ranks=1)
+    assert code == 0, said
+    assert len(chain(folder)) == 6
+    return chain(folder)
+
+
+@pytest.mark.parametrize("phase, step, rank", [(*place, i % 2) for i, place in enumerate(PHASES)])
+def test_sigterm_to_one_rank_stops_all_at_one_update_with_a_checkpoint(tmp_path, uninterrupted, phase, step, rank):
+    fault = f"rank={rank},step={step},kind=signal:15,phase={phase}"
+    code, said = ended(tmp_path, fault=fault)
+    stopped_before_the_last = (phase, step) != ("agreement", 6)
+    assert code == (143 if stopped_before_the_last else 0), said
+    assert len(checkpoints(tmp_path)) == 1
+    if stopped_before_the_last:
+        assert checkpoints(tmp_path) == [f"step-{step:04d}"]
+        code, said = ended(tmp_path, ranks=3)
+        assert code == 0, said
+    assert chain(tmp_path) == uninterrupted
+
+
+@pytest.mark.parametrize("phase", ["save:begin", "save:writing-manifest.json", "save:placed"])
+def test_sigterm_in_a_save_leaves_that_checkpoint_whole(tmp_path, uninterrupted, phase):
+    code, said = ended(tmp_path, "--set", "checkpoint.every=2", fault=f"step=2,kind=signal:15,phase={phase}")
+    assert code == 143, said
+    assert checkpoints(tmp_path) == ["step-0002"]
+    code, said = ended(tmp_path, "--set", "checkpoint.every=2", ranks=1)
+    assert code == 0, said
+    assert chain(tmp_path) == uninterrupted
+
+
+@pytest.mark.parametrize("phase, step", PHASES)
+def test_sigusr1_to_one_rank_saves_and_the_run_goes_on(tmp_path, uninterrupted, phase, step):
+    code, said = ended(tmp_path, fault=f"rank=1,step={step},kind=signal:10,phase={phase}")
+    assert code == 0, said
+    asked_in_time = (phase, step) != ("agreement", 6)
+    assert checkpoints(tmp_path) == ([f"step-{step + 1:04d}"] if asked_in_time else []) + ["step-0006"]
+    assert chain(tmp_path) == uninterrupted
+
+
+def test_sigusr1_to_the_launcher_reaches_its_workers_even_before_they_can_handle_it(tmp_path, uninterrupted):
+    started = train(tmp_path)
+    started.send_signal(signal.SIGUSR1)
+    output, errors = started.communicate(timeout=100)
+    assert started.returncode in (0, -signal.SIGUSR1), errors  # the second: before samegrad's main
+    if started.returncode == 0:
+        assert chain(tmp_path) == uninterrupted
+
+
+def when_updates_are_made(folder, started, updates):
+    metrics = folder / "outputs/metrics.jsonl"
+    while not metrics.exists() or metrics.read_text().count("\n") < updates:
+        assert started.poll() is None, started.stderr.read()
+        time.sleep(0.01)
+
+
+def test_a_stop_that_takes_longer_than_its_grace_says_what_is_not_saved(tmp_path):
+    started = train(tmp_path, "--grace", "1", fault="rank=1,step=3,kind=hang,phase=backward")
+    when_updates_are_made(tmp_path, started, 2)
+    started.send_signal(signal.SIGTERM)
+    _, errors = started.communicate(timeout=60)
+    assert started.returncode == 1, errors
+    assert ("[stop] signal 15 came 1 s ago, and update 2 is not saved; this run has no checkpoint; give more time with "
+            "--grace, or save more often (checkpoint.every)") in errors
+
+
+def test_one_command_started_again_by_torchrun_reaches_the_end_with_the_same_bits(tmp_path, uninterrupted):
+    """torchrun passes SIGTERM on and kills after 30 s."""
+    codes = []
+    for updates in (1, 3):
+        started = train(tmp_path, launcher=torchrun(2))
+        when_updates_are_made(tmp_path, started, updates)
+        started.send_signal(signal.SIGTERM)
+        _, errors = started.communicate(timeout=100)
+        codes.append(started.returncode)
+        assert checkpoints(tmp_path), errors
+    assert 0 not in codes
+    code, said = ended(tmp_path, launcher=torchrun(2))
+    assert code == 0, said
+    assert chain(tmp_path) == uninterrupted
