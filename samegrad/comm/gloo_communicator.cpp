@@ -96,8 +96,10 @@ GlooCommunicator::~GlooCommunicator() {
 }
 
 void GlooCommunicator::leave(std::string_view reason) {
+  if (!broken_) {
+    broken_ = std::make_exception_ptr(RunError("comm", message_has_left(rank_, reason)));
+  }
   end_as(kFailed, reason);
-  ended_ = true;
 }
 
 void GlooCommunicator::end_as(std::string_view state, std::string_view reason) {
@@ -151,7 +153,6 @@ void GlooCommunicator::run(const CallRecord& call, const CallLabel& label,
   if (broken_) {
     std::rethrow_exception(broken_);
   }
-  SAMEGRAD_CHECK_OP(ended_, ==, false);
   try {
     const Deadline deadline(label.timeout);
     meet(call, label, deadline);

@@ -80,9 +80,8 @@ class GlooCommunicator final : public Communicator, public NativeAllReduce {
   std::vector<CallRecord> calls_;                     // by rank: the newest; of others as they arrived
   std::unique_ptr<Connections> connections_;
   int exceptions_at_start_;
-  std::exception_ptr broken_;  // what an earlier call threw
+  std::exception_ptr broken_;  // what an earlier call threw, or that this rank has left
   bool said_end_ = false;
-  bool ended_ = false;
 };
 
 }  // namespace samegrad

@@ -92,6 +92,11 @@ std::string message_late(std::span<const MissingPeer> peers, const CallLabel& aw
   return text + " a wait may last run.timeout_s";
 }
 
+std::string message_has_left(int rank, std::string_view reason) {
+  return "rank " + std::to_string(rank) + " has left the run and can exchange nothing any more: " +
+         (reason.empty() ? "it gave no reason" : std::string(reason));
+}
+
 std::string message_different_calls(const CallRecord& of_rank_0, int rank, const CallRecord& other) {
   return "ranks do not call the same: " + described(0, of_rank_0) + ", " + described(rank, other) +
          "; all ranks must make the same calls in the same order";

@@ -29,6 +29,8 @@ std::string message_failed(const MissingPeer& peer, const CallLabel& awaited, st
 std::string message_lost(const MissingPeer& peer, std::string_view host, const CallLabel& awaited);
 /// The peers live, but did not come within the label's timeout. At least one.
 std::string message_late(std::span<const MissingPeer> peers, const CallLabel& awaited);
+/// This rank, `rank`, has left for `reason` (may be empty) and calls all the same.
+std::string message_has_left(int rank, std::string_view reason);
 /// Rank 0 and `rank` met in different calls.
 std::string message_different_calls(const CallRecord& of_rank_0, int rank, const CallRecord& other);
 

@@ -84,7 +84,12 @@ ShmCommunicator::~ShmCommunicator() {
   end_as(failed ? ShmRankState::kFailed : ShmRankState::kLeft, broken_reason_);
 }
 
-void ShmCommunicator::leave(std::string_view reason) { end_as(ShmRankState::kFailed, reason); }
+void ShmCommunicator::leave(std::string_view reason) {
+  if (!broken_) {
+    broken_ = std::make_exception_ptr(RunError("comm", message_has_left(rank_, reason)));
+  }
+  end_as(ShmRankState::kFailed, reason);
+}
 
 void ShmCommunicator::end_as(ShmRankState state, std::string_view reason) {
   if (ended_) {
@@ -173,7 +178,6 @@ void ShmCommunicator::run(const Plan& plan, const CallLabel& label) {
   if (broken_) {
     std::rethrow_exception(broken_);
   }
-  SAMEGRAD_CHECK_OP(ended_, ==, false);
   try {
     std::size_t offset = 0;
     do {  // an empty message is one empty chunk: every call is a meeting

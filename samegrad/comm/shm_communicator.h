@@ -60,7 +60,7 @@ class ShmCommunicator final : public Communicator {
   std::vector<std::optional<ProcessWatch>> watches_;  // by rank; opened once the peer has joined
   int spins_;
   int exceptions_at_start_;
-  std::exception_ptr broken_;  // what an earlier call threw
+  std::exception_ptr broken_;  // what an earlier call threw, or that this rank has left
   std::string broken_reason_;
   bool ended_ = false;
 };

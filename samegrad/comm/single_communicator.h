@@ -1,6 +1,8 @@
 // A run of one process: nothing to wait for.
 #pragma once
 
+#include <exception>
+
 #include "samegrad/comm/communicator.h"
 
 namespace samegrad {
@@ -15,6 +17,11 @@ class SingleCommunicator final : public Communicator {
   void broadcast(std::span<std::byte> data, int root, const CallLabel& label) override;
   void barrier(const CallLabel& label) override;
   void leave(std::string_view reason) override;
+
+ private:
+  void throw_if_left() const;
+
+  std::exception_ptr left_;
 };
 
 }  // namespace samegrad

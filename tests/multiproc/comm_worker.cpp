@@ -238,6 +238,14 @@ void leaves_in_order(Communicator& comm, const Arguments&) {
   }
 }
 
+/// A rank that has failed goes on calling.
+void calls_after_leaving(Communicator& comm, const Arguments&) {
+  comm.barrier({"agreement", kUpdate, minutes(10)});
+  if (comm.rank() != 1) return;
+  comm.leave("[train] loss is not finite");
+  comm.barrier({"gradient", kUpdate, minutes(10)});
+}
+
 void exits(Communicator& comm, const Arguments& arguments) {
   fate(comm, minutes(10), [&] { _exit(std::stoi(arguments.argument)); });
 }
@@ -337,6 +345,7 @@ const std::map<std::string, Mode> kModes{
     {"late", late},
     {"throws", throws},
     {"leaves-in-order", leaves_in_order},
+    {"calls-after-leaving", calls_after_leaving},
     {"exits", exits},
     {"mismatched", mismatched},
     {"different-sizes", different_sizes},

@@ -100,6 +100,13 @@ TEST_P(Failure, APeerThatThrowsEndsTheOthersWithItsReason) {
   EXPECT_THAT(result.lines[1], HasSubstr("failed before 'gradient' of update 7: [train] loss is not finite"));
 }
 
+TEST_P(Failure, ARankThatCallsAfterLeavingHasAnErrorWithItsReason) {
+  const LaunchResult result = launched("calls-after-leaving", GetParam());
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(text_of(result), HasSubstr("[comm] rank 1 has left the run and can exchange nothing any more: [train] "
+                                         "loss is not finite"));
+}
+
 TEST_P(Failure, APeerThatExitsIsNamedWithItsCode) {
   const LaunchResult result = launched("exits", GetParam(), "3");
   EXPECT_EQ(result.exit_code, 3);

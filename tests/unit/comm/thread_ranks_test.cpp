@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
 #include <random>
 
@@ -75,6 +76,63 @@ TEST(SingleCommunicator, EveryRoundOfEveryOperationMovesEveryElement) {
   rounds(comm, 20);
   EXPECT_EQ(comm.size(), 1);
   EXPECT_EQ(comm.backend(), "single");
+}
+
+/// Every call of a rank that has left is an error of samegrad's with the first reason.
+void expect_left(Communicator& comm, std::string_view reason) {
+  std::vector<int> data(static_cast<std::size_t>(comm.size()));
+  const std::vector<std::function<void()>> calls{
+      [&] { comm.all_to_all(bytes(data), writable(data), label("exchange")); },
+      [&] { comm.all_gather(bytes(data).first(4), writable(data), label("gather")); },
+      [&] { comm.broadcast(writable(data), 0, label("broadcast")); }, [&] { comm.barrier(label("barrier")); }};
+  for (const auto& call : calls) {
+    try {
+      call();
+      ADD_FAILURE() << "a call after leave()";
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.what(), "[comm] rank " + std::to_string(comm.rank()) +
+                                  " has left the run and can exchange nothing any more: " + std::string(reason));
+    }
+  }
+}
+
+TEST(SingleCommunicator, CallsAfterLeavingRepeatTheFirstReason) {
+  SingleCommunicator comm;
+  comm.leave("[hook] first");
+  comm.leave("[hook] second");
+  expect_left(comm, "[hook] first");
+}
+
+TEST(ThreadRanks, CallsAfterLeavingRepeatTheFirstReason) {
+  for (const int world_size : {1, 2}) {
+    EXPECT_EQ(run_ranks(world_size,
+                        [](Communicator& comm) {
+                          comm.leave("[hook] first");
+                          comm.leave("");
+                          expect_left(comm, "[hook] first");
+                        }),
+              nothing_thrown(world_size));
+  }
+}
+
+TEST(ThreadRanks, CallsAfterAFailureAndLeavingRepeatTheFailure) {
+  const auto errors = run_ranks(2, [](Communicator& comm) {
+    if (comm.rank() == 1) return;
+    std::string first;
+    try {
+      comm.barrier(label("gradient"));
+    } catch (const PeerError& error) {
+      first = error.what();
+    }
+    comm.leave("[train] something later");
+    try {
+      comm.barrier(label("end"));
+    } catch (const PeerError& error) {
+      EXPECT_EQ(error.what(), first);
+      throw;
+    }
+  });
+  EXPECT_THAT(errors[0], HasSubstr("left before 'gradient' of update 7"));
 }
 
 TEST(ThreadRanks, AnEmptyCallIsAMeetingToo) {
