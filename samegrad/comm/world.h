@@ -19,6 +19,10 @@ class World {
   /// Over a communicator that the caller keeps alive for as long as any copy. Local.
   explicit World(Communicator& communicator, std::chrono::milliseconds timeout = std::chrono::seconds(1800));
 
+  // No moves: a world that was moved from would be none.
+  World(const World&) = default;
+  World& operator=(const World&) = default;
+
   /// This process, 0..size()-1. Local.
   int rank() const { return communicator_->rank(); }
   /// Number of processes. Local.

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "samegrad/base/error.h"
+
 namespace samegrad {
 namespace {
 
@@ -21,6 +23,13 @@ bool captures_gradients() {
   const auto* const nodes = torch::autograd::get_current_graph_task_exec_info();
   return nodes != nullptr &&
          std::ranges::any_of(*nodes, [](const auto& node) { return node.second.captures_ != nullptr; });
+}
+
+[[noreturn]] void refuse_late_backward() {
+  throw InputError(
+      "ddp",
+      "backward of a forward whose DistributedDataParallel is gone, or was laid out anew as parameters were "
+      "frozen, unfrozen or converted: its gradients would be this rank's own; run backward before that");
 }
 
 }  // namespace
@@ -37,6 +46,9 @@ struct AutogradWatch::State {
   int early_task = kNoTask;  ///< task of gradients that came outside a pass
   std::int64_t stray_passes = 0;
   bool synchronize = false;
+  bool gone = false;  ///< the watch was destroyed
+  std::vector<NamedTensor> parameters;
+  std::vector<ValueMark> marks_at_begin;  ///< by parameter
 
   bool in_pass() const { return pass != kNoTask; }
 
@@ -65,7 +77,9 @@ struct AutogradWatch::State {
   };
 
   static void begin(const std::shared_ptr<State>& state, bool synchronize) {
-    if (state->paused || captures_gradients()) return;
+    if (captures_gradients()) return;
+    if (state->gone && synchronize) refuse_late_backward();
+    if (state->paused) return;
     const int task = torch::autograd::get_current_graph_task_id();
     if (state->in_pass()) {
       state->synchronize = state->synchronize || synchronize;
@@ -73,6 +87,7 @@ struct AutogradWatch::State {
     }
     state->pass = task;
     state->synchronize = synchronize;
+    state->marks_at_begin = marks_of(state->parameters);
     if (state->early_task == task) state->early_task = kNoTask;
     const auto whole_task = std::make_shared<EndOfTask>(state);
     torch::autograd::Engine::get_default_engine().queue_callback([state, whole_task] {
@@ -87,43 +102,56 @@ struct AutogradWatch::State {
 struct AutogradWatch::Hook {
   std::shared_ptr<torch::autograd::Node> accumulator;  // held, or its hooks would vanish with it
   std::uintptr_t after = 0;
-  at::Tensor parameter;
   unsigned before = 0;
   bool has_before = false;
 };
 
 AutogradWatch::AutogradWatch(const std::vector<NamedTensor>& parameters, AutogradEvents events)
-    : state_(std::make_shared<State>()) {
+    : state_(std::make_shared<State>()), hooks_(parameters.size()) {
   state_->events = std::move(events);
+  state_->parameters = parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    Hook hook;
-    hook.parameter = parameters[i].tensor;
-    hook.accumulator = torch::autograd::impl::grad_accumulator(hook.parameter);
-    hook.after = hook.accumulator->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
-        [state = state_.get(), i](const variable_list& outputs, const variable_list& inputs) {
-          if (!state->paused) state->gradient(i, !inputs.empty() && inputs[0].defined());
-          return outputs;
-        }));
+    Hook& hook = hooks_[i];
+    hook_accumulator(i);
     if (state_->events.before_gradient) {
       hook.has_before = true;
-      hook.before = hook.parameter.register_hook([state = state_.get(), i](const at::Tensor&) {
+      hook.before = parameters[i].tensor.register_hook([state = state_.get(), i](const at::Tensor&) {
         if (!state->paused) state->events.before_gradient(i);
       });
     }
-    hooks_.push_back(std::move(hook));
   }
+}
+
+/// Note [Accumulators]
+/// set_data(), by which torch::load() puts values into a model, may give a parameter a new accumulator, without hooks.
+void AutogradWatch::hook_accumulator(std::size_t parameter) {
+  Hook& hook = hooks_[parameter];
+  const at::Tensor& tensor = state_->parameters[parameter].tensor;
+  if (!tensor.requires_grad()) return;  // frozen, which others see to
+  std::shared_ptr<torch::autograd::Node> accumulator = torch::autograd::impl::grad_accumulator(tensor);
+  if (accumulator == hook.accumulator) return;
+  if (hook.accumulator) hook.accumulator->del_post_hook(hook.after);
+  hook.accumulator = std::move(accumulator);
+  hook.after = hook.accumulator->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
+      [state = state_.get(), parameter](const variable_list& outputs, const variable_list& inputs) {
+        if (!state->paused) state->gradient(parameter, !inputs.empty() && inputs[0].defined());
+        return outputs;
+      }));
 }
 
 AutogradWatch::~AutogradWatch() {
-  for (const Hook& hook : hooks_) {
+  for (std::size_t i = 0; i < hooks_.size(); ++i) {
+    const Hook& hook = hooks_[i];
     hook.accumulator->del_post_hook(hook.after);
-    if (hook.has_before) hook.parameter.remove_hook(hook.before);
+    if (hook.has_before) state_->parameters[i].tensor.remove_hook(hook.before);
   }
-  // A graph of this model that still lives tells nobody any more.
+  // A graph of this model that still lives has nobody to tell.
   state_->paused = true;
+  state_->gone = true;
 }
 
 void AutogradWatch::watch(const std::vector<at::Tensor>& outputs, bool synchronize) {
+  for (std::size_t i = 0; i < hooks_.size(); ++i) hook_accumulator(i);
   for (const at::Tensor& output : outputs) {
     if (!output.defined() || !output.requires_grad()) continue;
     output.register_hook([state = state_, synchronize](const at::Tensor&) { State::begin(state, synchronize); });
@@ -135,6 +163,10 @@ bool AutogradWatch::in_backward() const { return state_->in_pass(); }
 std::int64_t AutogradWatch::stray_passes() const {
   const bool open = state_->early_task != kNoTask && torch::autograd::get_current_graph_task_id() == kNoTask;
   return state_->stray_passes + (open ? 1 : 0);
+}
+
+std::optional<std::size_t> AutogradWatch::changed_parameter() const {
+  return first_changed(state_->parameters, state_->marks_at_begin);
 }
 
 void AutogradWatch::set_paused(bool paused) { state_->paused = paused; }

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "samegrad/ddp/named_tensor.h"
+#include "samegrad/ddp/value_mark.h"
 
 namespace samegrad {
 
@@ -29,7 +31,8 @@ struct AutogradEvents {
 
 class AutogradWatch {
  public:
-  /// Hooks onto `parameters`, leaves that require a gradient; unhooks when destroyed. Local.
+  /// Hooks onto `parameters`, leaves that require a gradient; unhooks when destroyed. A backward after that, through an
+  /// output that was to be synchronized, throws InputError. Local.
   AutogradWatch(const std::vector<NamedTensor>& parameters, AutogradEvents events);
   ~AutogradWatch();
   AutogradWatch(const AutogradWatch&) = delete;
@@ -41,12 +44,16 @@ class AutogradWatch {
   bool in_backward() const;
   /// How many passes gave gradients without going through a watched output: the model was called past its wrapper.
   std::int64_t stray_passes() const;
+  /// The first parameter whose values changed since the newest pass began. Local.
+  std::optional<std::size_t> changed_parameter() const;
   /// While set, nothing is told. Local.
   void set_paused(bool paused);
 
  private:
   struct State;
   struct Hook;
+
+  void hook_accumulator(std::size_t parameter);
 
   std::shared_ptr<State> state_;
   std::vector<Hook> hooks_;

@@ -14,9 +14,10 @@ namespace samegrad {
 
 /// One rank's part of a backward pass.
 struct BackwardReport {
-  std::vector<bool> used;  ///< by parameter: a gradient came since the last exchange
-  bool joined = false;     ///< out of data; used nothing, and is asked for nothing
-  std::string failure;     ///< "" or the line of what went wrong on this rank
+  std::vector<bool> used;   ///< by parameter: a gradient came since the last exchange
+  bool joined = false;      ///< out of data; used nothing, and is asked for nothing
+  std::string failure;      ///< "" or the line of what went wrong on this rank
+  std::int64_t passes = 0;  ///< backward passes since the exchange before
 };
 
 enum class UnusedParameters {
@@ -26,6 +27,7 @@ enum class UnusedParameters {
 
 struct BackwardDecision {
   std::string failure;               ///< "" or the line that every rank reports
+  std::string warning;               ///< "" or what all ranks should say: they ran unequal numbers of passes
   std::vector<bool> used_somewhere;  ///< by parameter
 };
 

@@ -1,6 +1,7 @@
 #include "samegrad/ddp/comm_hook.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/view_as_real.h>
 #include <ATen/ops/zeros.h>
 
 #include <span>
@@ -20,12 +21,14 @@ std::span<std::byte> bytes_of(at::Tensor& tensor) {
 /// Each rank owns a shard: it gets all ranks' halves of it, adds them in float32 in rank order, divides, and sends the
 /// rounded result to all.
 at::Tensor mean_of_halves(const GradBucket& bucket, const World& world, at::ScalarType half) {
+  // Of complex numbers, the real and imaginary parts.
+  const at::Tensor values = bucket.buffer.is_complex() ? at::view_as_real(bucket.buffer).view({-1}) : bucket.buffer;
   const std::int64_t ranks = world.size();
-  const std::int64_t elements = bucket.buffer.numel();
+  const std::int64_t elements = values.numel();
   const std::int64_t shard = (elements + ranks - 1) / ranks;
-  const auto options = bucket.buffer.options().dtype(half);
+  const auto options = values.options().dtype(half);
   at::Tensor sent = at::zeros({ranks * shard}, options);
-  sent.narrow(0, 0, elements).copy_(bucket.buffer);
+  sent.narrow(0, 0, elements).copy_(values);
   at::Tensor received = at::empty({ranks, shard}, options);
   world.communicator().all_to_all(bytes_of(sent), bytes_of(received), label_of(world));
   at::Tensor sum = received[0].to(at::kFloat);
@@ -33,7 +36,7 @@ at::Tensor mean_of_halves(const GradBucket& bucket, const World& world, at::Scal
   divide_gradient(sum.mutable_data_ptr<float>(), shard, exchange_divisor(GradientReduction::kMean, ranks));
   at::Tensor mine = sum.to(half);
   world.communicator().all_gather(bytes_of(mine), bytes_of(sent), label_of(world));
-  bucket.buffer.copy_(sent.narrow(0, 0, elements));
+  values.copy_(sent.narrow(0, 0, elements));
   return bucket.buffer;
 }
 

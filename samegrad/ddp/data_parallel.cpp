@@ -69,9 +69,11 @@ std::string failure_of(const std::function<void()>& check) {
 
 }  // namespace
 
-NoSync::NoSync(DataParallel& owner) : owner_(&owner) { owner.reducer_->set_no_sync(++owner.no_sync_scopes_ > 0); }
+NoSync::NoSync(DataParallel& owner) : owner_(owner.self_) { owner.reducer_->set_no_sync(++owner.no_sync_scopes_ > 0); }
 
-NoSync::~NoSync() { owner_->reducer_->set_no_sync(--owner_->no_sync_scopes_ > 0); }
+NoSync::~NoSync() {
+  if (const auto owner = owner_.lock()) owner->reducer_->set_no_sync(--owner->no_sync_scopes_ > 0);
+}
 
 DataParallel::DataParallel(std::function<ModelTensors()> read_model, const World& world,
                            DistributedDataParallelOptions options)
@@ -89,8 +91,10 @@ void DataParallel::build() {
   parameters_ = model.parameters;
   std::vector<NamedTensor> trained;
   trained_.clear();
+  dtypes_.clear();
   for (const NamedTensor& named : parameters_) {
     trained_.push_back(named.tensor.requires_grad());
+    dtypes_.push_back(named.tensor.scalar_type());
     if (trained_.back()) {
       trained.push_back(named);
     } else {
@@ -117,7 +121,8 @@ void DataParallel::build() {
 
 bool DataParallel::form_changed() const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i].tensor.requires_grad() != trained_[i]) return true;
+    const at::Tensor& tensor = parameters_[i].tensor;
+    if (tensor.requires_grad() != trained_[i] || tensor.scalar_type() != dtypes_[i]) return true;
   }
   return false;
 }
@@ -129,19 +134,21 @@ void DataParallel::set_paused(bool paused) {
 
 void DataParallel::rebuild_where_changed() {
   if (!form_changed()) return;
-  if (world_.rank() == 0) log_info("[ddp] parameters were frozen or unfrozen: the buckets are laid out anew");
+  if (world_.rank() == 0)
+    log_info("[ddp] parameters were frozen, unfrozen or converted: the buckets are laid out anew");
   build();
 }
 
 ModelWindow DataParallel::window(WindowRequest request) {
+  if (in_window_) refuse("window(): another one is open; call its reduce() and end its scope first");
   rebuild_where_changed();
   if (buffers_differ_) sync_buffers();
   if (!window_parameters_) {
     std::vector<NamedTensor> trained;
     std::ranges::copy_if(parameters_, std::back_inserter(trained),
                          [](const NamedTensor& named) { return named.tensor.requires_grad(); });
-    window_parameters_ = std::make_unique<ParameterSet>(std::move(trained));
-    window_pool_ = std::make_unique<GradientBufferPool>(*window_parameters_);
+    window_parameters_ = std::make_shared<const ParameterSet>(std::move(trained));
+    window_pool_ = std::make_shared<GradientBufferPool>(*window_parameters_);
   }
   if (abandoned_window_ != 0 && request.failure.empty()) {
     request.failure = "[ddp] rank " + std::to_string(world_.rank()) + ": the window of update " +
@@ -152,9 +159,7 @@ ModelWindow DataParallel::window(WindowRequest request) {
   if (request.update == 0) request.update = windows_ + 1;
   windows_ = request.update;
   if (!request.generator_seed) request.generator_seed = options_.window_seed;
-  return {*this,
-          *window_parameters_,
-          *window_pool_,
+  return {{self_, world_, window_parameters_, window_pool_},
           request,
           read_model_().buffers,
           {.timeout = options_.timeout, .find_unused_parameters = options_.find_unused_parameters}};

@@ -43,7 +43,7 @@ class [[nodiscard]] NoSync {
   NoSync& operator=(const NoSync&) = delete;
 
  private:
-  DataParallel* owner_;
+  std::weak_ptr<DataParallel> owner_;  // may be gone first
 };
 
 class DataParallel {
@@ -63,7 +63,7 @@ class DataParallel {
 
   /// An exact window over the trained parameters and the buffers (ddp/window.h); where `request` has no update, it is
   /// one more than the window before. Throws InputError on every rank for parameters other than float32 and float64,
-  /// else as Window does. Collective.
+  /// while another is open, else as Window does. Collective.
   ModelWindow window(WindowRequest request);
 
   /// Whether a window is open, whose callables alone may call forward. Local.
@@ -114,9 +114,10 @@ class DataParallel {
   DistributedDataParallelOptions options_;
   std::vector<NamedTensor> parameters_;  // all
   std::vector<bool> trained_;            // by parameter, when the buckets were made
+  std::vector<at::ScalarType> dtypes_;   // likewise
   std::unique_ptr<Reducer> reducer_;
-  std::unique_ptr<ParameterSet> window_parameters_;  // made by the first window, with its buffers
-  std::unique_ptr<GradientBufferPool> window_pool_;
+  std::shared_ptr<const ParameterSet> window_parameters_;  // made by the first window, with its buffers
+  std::shared_ptr<GradientBufferPool> window_pool_;
   std::int64_t windows_ = 0;           // update of the newest
   std::int64_t abandoned_window_ = 0;  // update of it; 0: none
   std::int64_t reduced_windows_ = 0;
@@ -127,6 +128,8 @@ class DataParallel {
   bool buffers_differ_ = false;    // a training forward may have changed this rank's
   const JoinOptions* joining_ = nullptr;
   int first_with_data_ = 0;  // rank, in the newest round of a join that had one
+  /// What windows and scopes watch, which may outlive this.
+  std::shared_ptr<DataParallel> self_{this, [](DataParallel*) {}};
 };
 
 }  // namespace samegrad

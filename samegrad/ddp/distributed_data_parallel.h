@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "samegrad/base/error.h"
 #include "samegrad/comm/world.h"
 #include "samegrad/ddp/comm_hook.h"
 #include "samegrad/ddp/data_parallel.h"
@@ -39,7 +40,7 @@ class DistributedDataParallel {
   /// (see no_sync). Collective: buffers may be exchanged (DistributedDataParallelOptions::broadcast_buffers).
   template <typename... Arguments>
   auto forward(Arguments&&... arguments) {
-    core_->before_forward(module_->is_training());
+    core().before_forward(module_->is_training());
     auto result = module_->forward(std::forward<Arguments>(arguments)...);
     std::vector<at::Tensor> outputs;
     append_output_tensors(result, outputs);
@@ -53,39 +54,46 @@ class DistributedDataParallel {
 
   /// One update's worth of atoms, exactly: window.backward(callable) for each of this rank's atoms, window.reduce(),
   /// optimizer step. See ddp/window.h and DataParallel::window. Collective.
-  ModelWindow window(WindowRequest request) { return core_->window(std::move(request)); }
+  ModelWindow window(WindowRequest request) { return core().window(std::move(request)); }
 
   /// While the returned scope lives, backward passes exchange nothing; gradients add up in .grad and are exchanged by
   /// the first pass whose forward was outside. Forward and backward must both be inside: forward decides. Local.
-  NoSync no_sync() { return NoSync(*core_); }
+  NoSync no_sync() { return NoSync(core()); }
 
   /// Trains on ranks with unequal numbers of batches: `loop` calls forward and backward as often as the rank has data.
   /// A rank whose loop has ended takes part in the others' exchanges with zeros. See DataParallel::join. Collective.
   template <typename Loop>
   void join(Loop&& loop, const JoinOptions& options = {}) {
-    core_->join(std::forward<Loop>(loop), options);
+    core().join(std::forward<Loop>(loop), options);
   }
 
   /// Replaces the exchange of gradients outside windows (ddp/comm_hook.h); once, before the first forward. Local.
-  void register_comm_hook(CommHook hook) { core_->register_comm_hook(std::move(hook)); }
+  void register_comm_hook(CommHook hook) { core().register_comm_hook(std::move(hook)); }
 
   /// Sets the module to training. Local.
-  void train() { module_->train(); }
+  void train() {
+    core();
+    module_->train();
+  }
   /// Sets the module to evaluation, with rank 0's buffers on all ranks. Collective.
   void eval() {
-    core_->sync_buffers();
+    core().sync_buffers();
     module_->eval();
   }
   /// Rank 0's buffers go to all ranks: before saving. Collective.
-  void sync_buffers() { core_->sync_buffers(); }
+  void sync_buffers() { core().sync_buffers(); }
   /// Throws RunError on every rank, naming the first parameter or buffer whose bits differ between ranks. Collective.
-  void check_sync() { core_->check_sync(); }
+  void check_sync() { core().check_sync(); }
 
   Module& module() { return module_; }
-  const World& world() const { return core_->world(); }
+  const World& world() const { return core().world(); }
   /// One line of choices, then the layout of the buckets, one line each. Local.
-  std::string describe() const { return core_->describe(); }
-  DataParallel& core() { return *core_; }
+  std::string describe() const { return core().describe(); }
+  /// Throws InputError where this object was moved from. Local.
+  DataParallel& core() const {
+    if (core_) return *core_;
+    throw InputError("ddp", "this DistributedDataParallel was moved from; use the one that it was moved to");
+  }
 
  private:
   Module module_;

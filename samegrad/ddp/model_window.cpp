@@ -24,33 +24,38 @@ void set_default_generator_state(const at::Tensor& state) {
 
 }  // namespace
 
-ModelWindow::ModelWindow(DataParallel& owner, const ParameterSet& parameters, GradientBufferPool& pool,
-                         const WindowRequest& request, std::vector<NamedTensor> buffers, const WindowOptions& options)
-    : Window(parameters, pool, owner.world().communicator(), request, std::move(buffers), options), owner_(&owner) {
+// Of the bases the parts come first: they are there before the window, and after it.
+ModelWindow::ModelWindow(ModelWindowParts parts, const WindowRequest& request, std::vector<NamedTensor> buffers,
+                         const WindowOptions& options)
+    : ModelWindowParts(std::move(parts)),
+      Window(*parameters, *pool, world.communicator(), request, std::move(buffers), options) {
   if (decision().action != WindowAction::kTrain) return;
-  owner_->set_in_window(true);
+  if (const auto told = owner.lock()) told->set_in_window(true);
   if (request.generator_seed) generator_state_ = default_generator_state();
 }
 
 ModelWindow::~ModelWindow() {
   close();
   const bool by_an_error = std::uncaught_exceptions() > exceptions_at_start_;
-  if (decision().action == WindowAction::kTrain && !reduced_ && !by_an_error) owner_->note_abandoned_window();
+  if (decision().action != WindowAction::kTrain || reduced_ || by_an_error) return;
+  if (const auto told = owner.lock()) told->note_abandoned_window();
 }
 
 bool ModelWindow::reduce() {
   close();
   reduced_ = true;  // or all ranks have its error
   const bool trained = Window::reduce();
-  if (trained) owner_->after_window();
+  if (const auto told = owner.lock(); told && trained) told->after_window();
   return trained;
 }
 
 void ModelWindow::close() {
-  if (decision().action == WindowAction::kTrain) owner_->set_in_window(false);
+  if (const auto told = owner.lock(); told && decision().action == WindowAction::kTrain) told->set_in_window(false);
   if (generator_state_.defined()) set_default_generator_state(std::exchange(generator_state_, {}));
 }
 
-void ModelWindow::inside_atom(bool inside) { owner_->set_paused(inside); }
+void ModelWindow::inside_atom(bool inside) {
+  if (const auto told = owner.lock()) told->set_paused(inside);
+}
 
 }  // namespace samegrad

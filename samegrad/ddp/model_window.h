@@ -4,20 +4,31 @@
 #include <ATen/core/Tensor.h>
 
 #include <exception>
+#include <memory>
 #include <vector>
 
+#include "samegrad/comm/world.h"
 #include "samegrad/ddp/window.h"
 
 namespace samegrad {
 
 class DataParallel;
 
-/// Whose window it is may not be wrapped anew, destroyed or asked for another window while it lives.
-class ModelWindow final : public Window {
+/// What a window of a model needs, whatever becomes of the one that it was asked of.
+struct ModelWindowParts {
+  std::weak_ptr<DataParallel> owner;
+  World world;
+  std::shared_ptr<const ParameterSet> parameters;
+  std::shared_ptr<GradientBufferPool> pool;
+};
+
+/// Once it has trained its atoms, it can be reduced also where its DistributedDataParallel is gone; then nothing is
+/// compared by check_sync_every.
+class ModelWindow final : private ModelWindowParts, public Window {
  public:
-  /// As Window's; `owner` is told of it. Collective.
-  ModelWindow(DataParallel& owner, const ParameterSet& parameters, GradientBufferPool& pool,
-              const WindowRequest& request, std::vector<NamedTensor> buffers, const WindowOptions& options);
+  /// As Window's; the owner is told of it. Collective.
+  ModelWindow(ModelWindowParts parts, const WindowRequest& request, std::vector<NamedTensor> buffers,
+              const WindowOptions& options);
   ~ModelWindow() override;
 
   /// As Window::reduce. ATen's default generator is afterwards as it was before the window. Collective.
@@ -27,7 +38,6 @@ class ModelWindow final : public Window {
   void inside_atom(bool inside) override;
   void close();
 
-  DataParallel* owner_;
   bool reduced_ = false;
   int exceptions_at_start_ = std::uncaught_exceptions();
   at::Tensor generator_state_;  // undefined: nothing to set back

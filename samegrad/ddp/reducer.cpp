@@ -217,7 +217,7 @@ void Reducer::exchange_bucket(std::size_t index) {
                                 ": its result has another size or dtype than the bucket; return as many elements of "
                                 "the same dtype");
   }
-  if (!result.is_same(bucket.flat)) bucket.flat.copy_(result.view(bucket.flat.sizes()));
+  if (!result.is_same(bucket.flat)) bucket.flat.copy_(result.reshape(bucket.flat.sizes()));
 }
 
 void Reducer::check_graph() {
@@ -236,7 +236,13 @@ void Reducer::check_graph() {
 
 void Reducer::end(bool synchronize) {
   ++backwards_;
+  ++passes_;
   check_graph();
+  if (const auto changed = watch_->changed_parameter(); changed && world_.size() > 1) {
+    fail("[ddp] backward " + std::to_string(backwards_) + ": " + names_[*changed] +
+         " was changed while backward ran, as by a hook that steps an optimizer with this rank's own gradient; step "
+         "after backward, which ends with the exchange");
+  }
   std::ranges::fill(gradients_, 0);
   if (synchronize) exchange({.used = used_, .joined = false, .failure = failure_});
 }
@@ -261,6 +267,7 @@ void Reducer::exchange(BackwardReport report) {
   ++exchanges_;
   used_.assign(parameters_.size(), false);
   failure_.clear();
+  report.passes = std::exchange(passes_, 0);
   const at::NoGradGuard no_grad;
   std::vector<std::pair<std::size_t, at::Tensor>> untouched;  // gradients that stay where no rank made one
   for (std::size_t i = 0; i < parameters_.size() && !passive(); ++i) {
@@ -277,6 +284,7 @@ void Reducer::exchange(BackwardReport report) {
   const UnusedParameters allowed =
       options_.find_unused_parameters || options_.static_graph ? UnusedParameters::kAllow : UnusedParameters::kRefuse;
   const BackwardDecision decision = decide_backward(reports, names_, allowed, backwards_);
+  if (!decision.warning.empty() && !std::exchange(warned_of_passes_, true)) log_warn(decision.warning);
   if (!decision.failure.empty()) throw_failure_line(decision.failure, static_cast<int>(ExitCode::kRunFailed));
   if (passive()) return;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

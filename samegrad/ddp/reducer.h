@@ -77,7 +77,6 @@ class Reducer {
   std::vector<BucketLayout> layout_;
   std::vector<std::string> names_;
   std::optional<GradientBuckets> buckets_;  // made by the first backward
-  std::unique_ptr<ExchangeThread> thread_;  // where buckets leave during backward
   CommHook hook_;
   std::int64_t mean_over_ = 0;
   std::int64_t backwards_ = 0;
@@ -86,6 +85,8 @@ class Reducer {
   std::string failure_;
   bool no_sync_ = false;
   bool warned_of_scope_ = false;
+  std::int64_t passes_ = 0;  // since the last exchange
+  bool warned_of_passes_ = false;
 
   std::vector<bool> used_;                 // by parameter: since the last exchange
   std::vector<bool> holds_exchanged_;      // by parameter: .grad is an exchanged sum, and nothing was added since
@@ -95,7 +96,8 @@ class Reducer {
   bool overlapping_ = false;               // in this backward
   std::size_t next_bucket_ = 0;            // the first that has not left
 
-  std::unique_ptr<AutogradWatch> watch_;  // last: its events use all of the above
+  std::unique_ptr<ExchangeThread> thread_;  // where buckets leave during backward; its jobs use the above
+  std::unique_ptr<AutogradWatch> watch_;    // last: its events use all of the above
 };
 
 }  // namespace samegrad

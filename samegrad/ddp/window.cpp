@@ -41,15 +41,32 @@ Window::Window(const ParameterSet& parameters, GradientBufferPool& pool, Communi
       count_(request.count.value()),
       atom_weights_(request.atom_weights),
       generator_seed_(request.generator_seed),
+      buffers_(start_of(std::move(buffers))),
       decision_(agree(request)),
-      buffers_(std::move(buffers), decision_.ranges.back().end),
       subtrees_(decision_.ranges.back().end, pool),
       sums_(std::max<std::size_t>(request.terms.size(), 1)),
       used_(parameters.parameters().size()) {
+  buffers_.set_atoms(decision_.ranges.back().end);
+  marks_ = marks_of(parameters.parameters());
   if (!request.terms.empty() && decision_.action == WindowAction::kTrain) agree_on_terms(request.terms);
 }
 
-WindowDecision Window::agree(const WindowRequest& request) {
+/// Before the agreement, so that all ranks hear of a buffer that cannot be kept.
+WindowBuffers Window::start_of(std::vector<NamedTensor> buffers) {
+  try {
+    return {std::move(buffers), 0};
+  } catch (const std::exception& error) {
+    const std::string what = error.what();  // libtorch's goes on with a backtrace
+    fail(line("a buffer cannot be kept for the window: " + what.substr(0, what.find('\n'))), ExitCode::kRunFailed);
+    return {{}, 0};
+  }
+}
+
+WindowDecision Window::agree(WindowRequest request) {
+  if (request.failure.empty() && !failure_.empty()) {
+    request.failure = failure_;
+    request.failure_exit_code = failure_code_;
+  }
   const Clock::time_point start = Clock::now();
   const AgreementRecord mine = record_of(request, parameters_->digest(), comm_->rank());
   WindowDecision decision = decide_window(exchange_records(*comm_, mine, options_.timeout));

@@ -20,6 +20,7 @@
 #include "samegrad/ddp/gradient_slots.h"
 #include "samegrad/ddp/loss_terms.h"
 #include "samegrad/ddp/parameter_set.h"
+#include "samegrad/ddp/value_mark.h"
 #include "samegrad/ddp/window_buffers.h"
 #include "samegrad/ddp/window_request.h"
 #include "samegrad/objective/loss_sum.h"
@@ -94,7 +95,8 @@ class Window {
 
   CallLabel label(std::string_view name) const { return {name, update_, options_.timeout}; }
   std::string line(const std::string& what) const;
-  WindowDecision agree(const WindowRequest& request);
+  WindowBuffers start_of(std::vector<NamedTensor> buffers);
+  WindowDecision agree(WindowRequest request);
   void agree_on_terms(const std::vector<LossTerm>& terms);
   void run_next_atom(bool has_units, const LossSums& loss_sums);
   void keep_failure_of(const std::function<void()>& step);
@@ -103,6 +105,7 @@ class Window {
   [[noreturn]] void refuse_replaced_gradient(const std::string& parameter) const;
   [[noreturn]] void refuse_own_backward(const std::string& parameter) const;
   std::string missing_calls() const;
+  std::string changed_parameter() const;
   void gather_losses();
   std::string unused_parameters() const;
   void exchange_gradient();
@@ -117,17 +120,18 @@ class Window {
   std::optional<std::vector<double>> atom_weights_;
   std::optional<std::uint64_t> generator_seed_;
   WindowSeconds seconds_;
-  WindowDecision decision_;
+  std::string failure_;
+  int failure_code_ = 0;
   WindowBuffers buffers_;
+  WindowDecision decision_;
   SubtreeStack subtrees_;
   std::int64_t backward_calls_ = 0;
   std::int64_t calls_with_units_ = 0;
   std::uint64_t units_given_ = 0;
   std::optional<LossTerms> terms_;
   std::vector<std::vector<double>> sums_;  // [term, or the only one][atom of this rank]
-  std::vector<bool> used_;  // by parameter: whether an atom of this rank, then of any, accumulated into it
-  std::string failure_;
-  int failure_code_ = 0;
+  std::vector<bool> used_;        // by parameter: whether an atom of this rank, then of any, accumulated into it
+  std::vector<ValueMark> marks_;  // of the parameters, at the start
   enum class Stage { kOpen, kLeft, kReduced } stage_ = Stage::kOpen;
   std::unique_ptr<GradientBuffer> gradient_;
   LossSum loss_;

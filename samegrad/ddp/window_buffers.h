@@ -22,6 +22,9 @@ class WindowBuffers {
   /// rank. Local.
   WindowBuffers(std::vector<NamedTensor> buffers, std::int64_t atoms_in_window);
 
+  /// Before the first atom, where their number was not known. Local.
+  void set_atoms(std::int64_t atoms_in_window) { atoms_in_window_ = atoms_in_window; }
+
   /// Takes what atom `atom` made of the buffers and sets them back to the start. Every atom of this rank once, in
   /// ascending order; one that ran nothing takes part with the start's values. Local.
   void finish_atom(std::int64_t atom);

@@ -49,6 +49,13 @@ std::string Window::missing_calls() const {
   return "";
 }
 
+std::string Window::changed_parameter() const {
+  const std::optional<std::size_t> changed = first_changed(parameters_->parameters(), marks_);
+  if (!changed) return "";
+  return line(parameters_->parameters()[*changed].name +
+              " was changed while the window was open, as by a hook that steps an optimizer; step after reduce()");
+}
+
 void Window::gather_losses() {
   std::vector<std::vector<double>> columns = sums_;
   if (atom_weights_) columns.push_back(*atom_weights_);
@@ -85,6 +92,7 @@ bool Window::reduce() {
   stage_ = Stage::kLeft;
   const Clock::time_point start = Clock::now();
   fail(missing_calls(), ExitCode::kBadInput);
+  fail(changed_parameter(), ExitCode::kBadInput);
   agree_no_failure(*comm_, failure_, failure_code_, label("window"));
   seconds_.wait += seconds_since(start);
 

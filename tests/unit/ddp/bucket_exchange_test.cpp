@@ -4,8 +4,10 @@
 #include <ATen/Functions.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/nn/modules/conv.h>
 
 #include "samegrad/comm/native_all_reduce.h"
+#include "samegrad/ddp/distributed_data_parallel.h"
 #include "tests/unit/comm/rank_threads.h"
 
 namespace samegrad {
@@ -109,6 +111,24 @@ TEST(BucketExchange, NativeOrderLeavesTheSumToTheBackendAndDividesOnce) {
                         }),
               testing::nothing_thrown(2));
   }
+}
+
+TEST(NativeOrder, KeepsTheStridesOfAParameter) {
+  EXPECT_EQ(run_ranks(2,
+                      [&](Communicator& inner) {
+                        NativeRank comm(inner);
+                        torch::nn::Conv2d layer(torch::nn::Conv2dOptions(2, 3, 2).bias(false));
+                        layer->weight.set_data(at::ones({3, 2, 2, 2}).contiguous(at::MemoryFormat::ChannelsLast));
+                        DistributedDataParallel ddp(layer, World(comm, kLabel.timeout),
+                                                    {.order = ReductionOrder::kNative});
+                        const at::Tensor image = at::arange(8, at::kFloat).view({1, 2, 2, 2}) * (1 + comm.rank());
+                        ddp.forward(image).sum().backward();
+                        EXPECT_EQ(comm.native_calls, 1);
+                        EXPECT_EQ(layer->weight.grad().strides(), layer->weight.strides());
+                        const at::Tensor mean = at::arange(8, at::kFloat).view({1, 2, 2, 2}) * 1.5;
+                        EXPECT_TRUE(at::equal(layer->weight.grad(), mean.expand({3, 2, 2, 2})));
+                      }),
+            testing::nothing_thrown(2));
 }
 
 }  // namespace

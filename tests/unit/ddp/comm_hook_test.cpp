@@ -1,7 +1,7 @@
 // Communication hooks: a user's own exchange, and the library's examples.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/embedding.h>
 
 #include "samegrad/base/error.h"
@@ -93,6 +93,13 @@ TEST(CommHooks, AResultOfAnotherSizeAndASecondHookAreRefused) {
               Each(HasSubstr("communication hook, bucket 0: its result has another size")));
 }
 
+TEST(CommHooks, MayReturnTheirResultInAnotherShapeAndOrderOfMemory) {
+  const CommHook hook = [](GradBucket& bucket, const World& world) {
+    return mean_hook(bucket, world).view({2, -1}).t().contiguous().t();
+  };
+  EXPECT_TRUE(at::equal(gradient_under(hook), gradient_under(nullptr)));
+}
+
 TEST(CommHooks, OneThatThrowsOnOneRankEndsAllRanks) {
   const auto errors = run_ranks(2, [](Communicator& comm) {
     TwoLayers model;
@@ -104,6 +111,73 @@ TEST(CommHooks, OneThatThrowsOnOneRankEndsAllRanks) {
     loss_of(ddp.forward(rows(comm.rank(), 0))).backward();
   });
   EXPECT_THAT(errors, Each(HasSubstr("no network here")));
+}
+
+/// A table of words, with sparse gradients or not.
+at::Tensor table_gradient(bool sparse, const CommHook& hook) {
+  at::Tensor gradient;
+  on_ranks(2, [&](Communicator& comm) {
+    torch::nn::Embedding table(torch::nn::EmbeddingOptions(6, 3).sparse(sparse));
+    fill(*table);
+    DistributedDataParallel ddp(table, world_of(comm));
+    ddp.register_comm_hook(hook);
+    loss_of(ddp.forward(at::tensor({1 + comm.rank(), 3, 3}, at::kLong))).backward();
+    if (comm.rank() == 0) gradient = table->weight.grad().clone();
+  });
+  return gradient;
+}
+
+TEST(CommHooks, GetASparseGradientAsADenseOne) {
+  const CommHook hook = [](GradBucket& bucket, const World& world) {
+    EXPECT_EQ(bucket.gradients.at(0).layout(), at::kStrided);
+    EXPECT_EQ(bucket.gradients.at(0).sizes(), (std::vector<std::int64_t>{6, 3}));
+    return mean_hook(bucket, world);
+  };
+  const at::Tensor sparse = table_gradient(/*sparse=*/true, hook);
+  EXPECT_GT(sparse.abs().sum().item<float>(), 0.0F);
+  EXPECT_TRUE(at::equal(sparse, table_gradient(/*sparse=*/false, hook)));
+}
+
+TEST(CommHooks, SeeGradientsInTheStridesOfTheirParameters) {
+  std::vector<at::Tensor> gradients;
+  for (const bool channels_last : {false, true}) {
+    on_ranks(2, [&](Communicator& comm) {
+      torch::nn::Conv2d layer(torch::nn::Conv2dOptions(2, 3, 2));
+      fill(*layer);
+      if (channels_last) layer->weight.set_data(layer->weight.contiguous(at::MemoryFormat::ChannelsLast));
+      DistributedDataParallel ddp(layer, world_of(comm));
+      ddp.register_comm_hook([&](GradBucket& bucket, const World& world) {
+        for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
+          if (bucket.parameters[i] == "weight") {
+            EXPECT_EQ(bucket.gradients[i].strides(), layer->weight.strides());
+          }
+        }
+        return mean_hook(bucket, world);
+      });
+      loss_of(ddp.forward(rows(comm.rank(), 0, 1, 18).view({1, 2, 3, 3}))).backward();
+      EXPECT_EQ(layer->weight.grad().strides(), layer->weight.strides());
+      if (comm.rank() == 0) gradients.push_back(layer->weight.grad().contiguous());
+    });
+  }
+  EXPECT_TRUE(at::allclose(gradients[0], gradients[1], 1e-5, 1e-7));
+}
+
+TEST(CommHooks, CompressBothPartsOfComplexNumbers) {
+  struct Phase : torch::nn::Module {
+    Phase() : w(register_parameter("w", at::ones({5}, at::kComplexFloat))) {}
+    at::Tensor forward(double re, double im) { return at::real(w * c10::complex<float>(re, im)).sum(); }
+    at::Tensor w;
+  };
+  for (const auto& hook : {fp16_compress_hook, bf16_compress_hook}) {
+    on_ranks(2, [&](Communicator& comm) {
+      auto model = std::make_shared<Phase>();
+      DistributedDataParallel ddp(model, world_of(comm));
+      ddp.register_comm_hook(hook);
+      ddp.forward(1.0 + comm.rank(), 0.25 + comm.rank()).backward();
+      const at::Tensor expected = at::full({5}, c10::complex<double>(1.5, -0.75), at::kComplexFloat);
+      EXPECT_TRUE(at::equal(model->w.grad(), expected)) << model->w.grad();  // exact in 8 bits
+    });
+  }
 }
 
 }  // namespace

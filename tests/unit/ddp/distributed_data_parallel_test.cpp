@@ -188,12 +188,11 @@ TEST(DistributedDataParallel, TwoForwardsAndOneBackwardAreOneExchange) {
 TEST(DistributedDataParallel, AModelOutlivesItsWrapperAndCanBeWrappedAgain) {
   on_ranks(2, [](Communicator& comm) {
     TwoLayers model;
-    at::Tensor left_over;
     {
       DistributedDataParallel ddp(model, world_of(comm));
-      left_over = loss_of(ddp.forward(rows(comm.rank(), 0)));
+      loss_of(ddp.forward(rows(comm.rank(), 0))).backward();
     }
-    left_over.backward();  // by itself: nobody is told
+    loss_of(model->forward(rows(comm.rank(), 1))).backward();  // by itself: nobody is told
     model->zero_grad();
     DistributedDataParallel ddp(model, world_of(comm));
     loss_of(ddp.forward(rows(comm.rank(), 2))).backward();

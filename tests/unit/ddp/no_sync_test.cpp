@@ -83,5 +83,41 @@ TEST(ModelCalledPastItsWrapper, IsWarnedOf) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("a backward went past the wrapper"));
 }
 
+TEST(NoSync, OnOneRankOnlyIsSaidOnAllRanksAtTheNextExchange) {
+  ::testing::internal::CaptureStderr();
+  on_ranks(2, [&](Communicator& comm) {
+    Branches model;
+    DistributedDataParallel ddp(model, world_of(comm), {.find_unused_parameters = true});
+    for (int step = 0; step < 2; ++step) {
+      model->zero_grad();
+      if (comm.rank() == 1) {
+        const auto scope = ddp.no_sync();
+        ddp.forward(3.0, 0.0).backward();
+      }
+      ddp.forward(1.0, 0.0).backward();
+      EXPECT_FLOAT_EQ(model->p.grad().item<float>(), 2.5F);  // (1 + 4) / 2, as in PyTorch
+    }
+  });
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  const std::string line = "rank 0 ran 1 backward passes and rank 1 ran 2; no_sync does not cover the same passes";
+  const std::size_t first = said.find(line);
+  ASSERT_NE(first, std::string::npos) << said;
+  const std::size_t second = said.find(line, first + 1);  // the other rank, and each once
+  ASSERT_NE(second, std::string::npos) << said;
+  EXPECT_EQ(said.find(line, second + 1), std::string::npos) << said;
+}
+
+TEST(NoSync, OfTheLastPassOnOneRankOnlyEndsTheOthersByAnErrorThatNamesIt) {
+  const auto errors = run_ranks(2, [](Communicator& comm) {
+    Branches model;
+    DistributedDataParallel ddp(model, world_of(comm), {.find_unused_parameters = true});
+    std::optional<NoSync> scope;
+    if (comm.rank() == 1) scope.emplace(ddp.core());
+    ddp.forward(1.0, 0.0).backward();
+  });
+  EXPECT_THAT(errors[0], HasSubstr("rank 1 (pid "));
+  EXPECT_EQ(errors[1], "");
+}
+
 }  // namespace
 }  // namespace samegrad::testing

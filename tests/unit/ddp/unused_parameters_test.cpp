@@ -141,5 +141,44 @@ TEST(AModuleUsedSeveralTimes, HasTheMeanOfItsWholeGradient) {
   }
 }
 
+/// Two parameters, of which an output through the input alone uses none.
+struct AroundImpl : torch::nn::Module {
+  AroundImpl() : a(register_module("a", torch::nn::Linear(4, 4))) { fill(*this); }
+  at::Tensor forward(const at::Tensor& x, bool around) { return around ? x * 2 : a->forward(x); }
+  torch::nn::Linear a{nullptr};
+};
+TORCH_MODULE(Around);
+
+void backward_without_parameters_on_rank_1(Communicator& comm, Around& model, bool find_unused) {
+  DistributedDataParallel ddp(model, world_of(comm), {.find_unused_parameters = find_unused});
+  const at::Tensor x = rows(comm.rank(), 0).requires_grad_(true);
+  loss_of(ddp.forward(x, /*around=*/comm.rank() == 1)).backward();
+}
+
+TEST(UnusedParameters, ARankWhoseLossUsesNoneGivesZerosToTheMean) {
+  on_ranks(2, [](Communicator& comm) {
+    Around model;
+    backward_without_parameters_on_rank_1(comm, model, /*find_unused=*/true);
+    Around alone;
+    (loss_of(alone->forward(rows(0, 0), false)) / 2).backward();
+    EXPECT_TRUE(at::allclose(model->a->weight.grad(), alone->a->weight.grad(), 1e-5, 1e-7));
+  });
+  const auto errors = run_ranks(2, [](Communicator& comm) {
+    Around model;
+    backward_without_parameters_on_rank_1(comm, model, /*find_unused=*/false);
+  });
+  EXPECT_THAT(errors, Each(HasSubstr("rank 1 has no gradient for a.weight, a.bias")));
+}
+
+TEST(UnusedParameters, ARankWhoseOutputHasNoGraphEndsAllRanks) {
+  const auto errors = run_ranks(2, [](Communicator& comm) {
+    Branches model;
+    DistributedDataParallel ddp(model, world_of(comm), {.find_unused_parameters = true});
+    ddp.forward(comm.rank() == 0 ? 1.0 : 0.0, 0.0).backward();  // libtorch refuses it on rank 1
+  });
+  EXPECT_THAT(errors[0], HasSubstr("rank 1 (pid "));
+  EXPECT_THAT(errors[1], HasSubstr("does not require grad"));
+}
+
 }  // namespace
 }  // namespace samegrad::testing

@@ -232,6 +232,15 @@ TEST(WindowRequests, ThatStopOrSkipRunNothingAndTouchNoGradient) {
   }
 }
 
+TEST(WindowRequests, WithABufferThatCannotBeKeptOnOneRankAreRefusedOnAllRanks) {
+  const std::vector<std::string> results = on_ranks({1, 1, 1}, [&](Communicator& comm, UserModel& model) {
+    const at::Tensor buffer = comm.rank() == 1 ? at::Tensor() : at::zeros({2});
+    const Window window(model.set, model.pool, comm, {.count = 1, .atoms = 1}, {{"mean", buffer}});
+    return "no error";
+  });
+  EXPECT_THAT(results, Each(AllOf(HasSubstr("rank 1, update 0: a buffer cannot be kept for the window"))));
+}
+
 TEST(WindowRequests, OverParametersThatDifferBetweenRanksAreRefusedByAll) {
   const std::vector<std::string> results = on_ranks({1, 1}, [&](Communicator& comm, UserModel& model) {
     const ParameterSet fewer({{"weight", model.weight}, {"scale", model.scale}});
