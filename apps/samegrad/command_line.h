@@ -13,7 +13,7 @@ struct CommandLine {
 
   std::string config;                   ///< path; empty: the lesson
   std::vector<std::string> overrides;   ///< --set, then the shorthands
-  std::vector<std::string> shorthands;  ///< --stop-at, --continuous and --backend as key=value
+  std::vector<std::string> shorthands;  ///< "--stop-at=N", "--continuous", "--backend=NAME"
   std::string run = ".";                ///< folder with outputs/ and artifacts/
   bool json = false;
   bool quiet = false;

@@ -45,7 +45,7 @@ void add_processes_option(CLI::App& command, CommandLine& line) {
 void add_backend_option(CLI::App& command, CommandLine& line) {
   command
       .add_option_function<std::string>(
-          "--backend", [&line](const std::string& name) { line.shorthands.push_back("run.backend=" + name); },
+          "--backend", [&line](const std::string& name) { line.shorthands.push_back("--backend=" + name); },
           "How the processes talk (run.backend)")
       ->type_name("NAME");
 }
@@ -177,11 +177,12 @@ void add_bisect_options(CLI::App& command, CommandLine& line) {
 /// What the config says in the place of options; an option that is given counts more.
 void take_from_config(const CLI::App& command, CommandLine& line) {
   if (line.config.empty() && line.overrides.empty()) return;
-  for (const auto& [name, value] : option_values(line.config, line.overrides)) {
+  for (const auto& [name, given] : option_values(line.config, line.overrides)) {
+    const std::string& value = given.value;
     const CLI::Option* const option = command.get_option_no_throw(name);
     if (value.empty() || option == nullptr || option->count() > 0) continue;
     if (name == "--nproc") {
-      line.nproc = parse_number<std::int64_t>("num_processes", value, 1, kMostLocalProcesses,
+      line.nproc = parse_number<std::int64_t>(given.said_by, value, 1, kMostLocalProcesses,
                                               "a whole number, 1 to " + std::to_string(kMostLocalProcesses));
       line.nproc_of_config = true;
     } else if (name == "--run") {
@@ -256,10 +257,10 @@ void check_own_options(const CLI::App& command, CommandLine& line) {
     if (command.count("--stop-at") > 0) {
       refuse_usage("train: --continuous and --stop-at; give one of them");
     }
-    line.shorthands.emplace_back("plan.stop_at=0");
+    line.shorthands.emplace_back("--continuous");
   }
   if (line.stop_at > 0) {
-    line.shorthands.push_back("plan.stop_at=" + std::to_string(line.stop_at));
+    line.shorthands.push_back("--stop-at=" + std::to_string(line.stop_at));
   }
   line.overrides.insert(line.overrides.end(), line.shorthands.begin(), line.shorthands.end());
   if (line.subcommand == "clean" && line.scope != "generated") {

@@ -8,8 +8,24 @@
 #include "samegrad/config/load.h"
 #include "samegrad/config/trainer_names.h"
 #include "samegrad/report/table.h"
+#include "samegrad/report/wrap.h"
 
 namespace samegrad {
+namespace {
+
+/// Lines of names, with commas.
+std::string names_with(TrainerEffect effect) {
+  std::string names;
+  for (const TrainerName& name : trainer_names()) {
+    if (name.effect == effect) names += (names.empty() ? "" : ", ") + name.name;
+  }
+  constexpr std::int64_t kCells = 110;
+  std::string text;
+  for (const std::string& line : wrap(names, kCells)) text += "  " + line + "\n";
+  return text;
+}
+
+}  // namespace
 
 int run_config(const CommandLine& command) {
   const RunConfig config = load_config(command.config, command.overrides);
@@ -33,10 +49,12 @@ int run_config(const CommandLine& command) {
     }
   }
   for (const TrainerName& name : trainer_names()) {
-    if (find_field(name.name) != nullptr) continue;
-    aliases += "  " + name.name + (name.option.empty() ? ": no effect here" : " = " + name.option) + "\n";
+    if (name.effect == TrainerEffect::kOption) aliases += "  " + name.name + " = " + name.option + "\n";
+    if (name.effect == TrainerEffect::kRule) aliases += "  " + name.name + ": " + name.meaning + "\n";
   }
-  aliases += "`samegrad config --explain KEY` says more of each.\n";
+  aliases += "Without effect here:\n" + names_with(TrainerEffect::kNoEffect) +
+             "Taken where their value is off, else refused with what to write:\n" + names_with(TrainerEffect::kOff) +
+             "`samegrad config --explain KEY` says more of each.\n";
   std::cout << table.render(/*most_cells=*/160) << "\nOther names, as in the Hugging Face Trainer:\n" << aliases;
   return 0;
 }

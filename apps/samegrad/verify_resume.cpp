@@ -27,7 +27,7 @@ RunConfig config_without_stop(const CommandLine& line) {
   overrides.emplace_back("plan.stop_at=0");
   for (const std::string& backend : line.backends) {
     std::vector<std::string> with_backend = overrides;
-    with_backend.push_back("run.backend=" + backend);
+    with_backend.push_back("--backend=" + backend);
     load_config(line.config, with_backend);  // refuses what is not built
   }
   return load_config(line.config, overrides);

@@ -51,9 +51,12 @@ std::string field_text(const Json& field) {
 }
 
 Explanation explain_name(const TrainerName& name) {
-  return {
-      .text = name.name + ": " + (name.option.empty() ? "" : "stands for " + name.option + "; ") + name.meaning + "\n",
-      .json = {{"key", name.name}, {"option", name.option}, {"meaning", name.meaning}}};
+  std::string text = name.meaning;
+  if (name.effect == TrainerEffect::kOption) text = "stands for " + name.option + "; " + text;
+  if (name.effect == TrainerEffect::kNoEffect) text = "no effect here: " + text;
+  if (name.effect == TrainerEffect::kOff) text = off_text(name);
+  return {.text = name.name + ": " + text + "\n",
+          .json = {{"key", name.name}, {"option", name.option}, {"meaning", text}}};
 }
 
 [[noreturn]] void refuse(const std::string& key) {

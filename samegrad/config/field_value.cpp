@@ -13,10 +13,12 @@
 namespace samegrad {
 namespace {
 
-[[noreturn]] void refuse(const Field& field, const std::string& where, std::string_view shown,
-                         std::string_view reason) {
-  throw InputError("config", (where.empty() ? "" : where + ": ") + field.key + ": " + std::string(shown) +
-                                 std::string(reason) + "; allowed: " + allowed_values(field));
+[[noreturn]] void refuse(const Field& field, const Origin& origin, std::string_view shown, std::string_view reason) {
+  const bool alias =
+      std::ranges::find(field.aliases, origin.name) != field.aliases.end() && origin.name != field.name();
+  throw InputError("config", place_of(origin) + origin.name + ": " + std::string(shown) + std::string(reason) +
+                                 "; allowed: " + allowed_values(field) +
+                                 (alias ? " (" + origin.name + " is " + field.key + ")" : ""));
 }
 
 template <typename Number>
@@ -103,31 +105,42 @@ std::string shown_json(const Json& value) {
   return value.is_string() ? shown_text(value.get_ref<const std::string&>()) : value.dump();
 }
 
+/// `shown`: the value in the message; empty: the field's.
+void refuse_outside_limits(RunConfig& config, const Field& field, const Origin& origin, const std::string& shown) {
+  const std::string reason =
+      std::visit([&](const auto* value) { return LimitCheck{field.limits}(value); }, field.target(config));
+  if (!reason.empty()) {
+    refuse(field, origin, shown.empty() ? shown_json(field_to_json(config, field)) : shown, reason);
+  }
+}
+
 }  // namespace
 
-void set_field_from_text(RunConfig& config, const Field& field, std::string_view text, const std::string& where) {
+void set_field_from_text(RunConfig& config, const Field& field, std::string_view text, const Origin& origin) {
   const auto parse = [&](auto* value) {
     using Value = std::remove_pointer_t<decltype(value)>;
     if constexpr (std::is_same_v<Value, std::string>) {
       *value = text;
     } else if constexpr (std::is_same_v<Value, bool>) {
       if (!parse_boolean(text, *value)) {
-        refuse(field, where, shown_text(text), " is neither true nor false");
+        refuse(field, origin, shown_text(origin.given), " is neither true nor false");
       }
     } else if constexpr (std::is_same_v<Value, std::vector<double>>) {
       if (!parse_list(text, *value)) {
-        refuse(field, where, shown_text(text), " is no list of numbers");
+        refuse(field, origin, shown_text(origin.given), " is no list of numbers");
       }
     } else if (!parse_whole(text, *value)) {
-      refuse(field, where, shown_text(text),
+      refuse(field, origin, shown_text(origin.given),
              std::is_integral_v<Value> ? " is no whole number of 64 bits" : " is no number");
     }
   };
   std::visit(parse, field.target(config));
-  check_field(config, field, where);
+  const bool translated = text != origin.given;
+  refuse_outside_limits(config, field, origin, translated ? shown_text(origin.given) : "");
 }
 
 void set_field_from_json(RunConfig& config, const Field& field, const Json& value, const std::string& where) {
+  const Origin origin{.name = field.key, .given = {}, .where = where};
   const auto take = [&](auto* target) {
     using Value = std::remove_pointer_t<decltype(target)>;
     bool fits = false;
@@ -144,24 +157,22 @@ void set_field_from_json(RunConfig& config, const Field& field, const Json& valu
       fits = value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
     }
     if (!fits) {
-      refuse(field, where, shown_json(value), " is of another type");
+      refuse(field, origin, shown_json(value), " is of another type");
     }
     *target = value.get<Value>();
   };
   std::visit(take, field.target(config));
-  check_field(config, field, where);
+  refuse_outside_limits(config, field, origin, "");
 }
 
 Json field_to_json(RunConfig config, const Field& field) {
   return std::visit([](const auto* value) { return Json(*value); }, field.target(config));
 }
 
-void check_field(RunConfig config, const Field& field, const std::string& where) {
-  const std::string reason =
-      std::visit([&](const auto* value) { return LimitCheck{field.limits}(value); }, field.target(config));
-  if (!reason.empty()) {
-    refuse(field, where, shown_json(field_to_json(config, field)), reason);
-  }
+void check_field(RunConfig config, const Field& field, const Origins& origins) {
+  const Origin* const origin = origins.find(field.key);
+  refuse_outside_limits(config, field,
+                        origin == nullptr ? Origin{.name = field.key, .given = {}, .where = {}} : *origin, "");
 }
 
 }  // namespace samegrad

@@ -140,7 +140,7 @@ void add_training(std::vector<Field>& fields) {
                                      choice({"error", "skip"}));
   using Optimizer = OptimizerConfig;
   SectionTable<&RunConfig::optimizer>(fields, "optimizer")
-      .add<&Optimizer::kind>("kind", "the update rule", choice({"sgd", "adamw"}))
+      .add<&Optimizer::kind>("kind", "the update rule", choice({"sgd", "adamw"}), {"optim"})
       .add<&Optimizer::learning_rate>("learning_rate", "step size before the schedule", NumberLimits{0, kAnyFactor},
                                       {"learning_rate"})
       .add<&Optimizer::momentum>("momentum", "sgd: momentum", NumberLimits{0, 1, false, true})
@@ -184,7 +184,8 @@ void add_how(std::vector<Field>& fields) {
   SectionTable<&RunConfig::run>(fields, "run", Bits::kDoesNotDecide)
       .add<&RunSection::device>(
           "device", "where it is computed",
-          choice({"auto", "cpu"}, {{"cuda", "not built: CPU only today"}, {"gpu", "not built: CPU only today"}}))
+          choice({"auto", "cpu"}, {{"cuda", "not built: CPU only today"}, {"gpu", "not built: CPU only today"}}),
+          {"use_cpu", "no_cuda"})
       .add<&RunSection::backend>(
           "backend", "how the processes talk: auto shares memory on one host, else gloo",
           choice({"auto", "shm", "gloo"},
@@ -207,43 +208,6 @@ std::vector<Field> make_fields() {
   add_how(fields);
   return fields;
 }
-
-std::string number_text(double value) {
-  std::string text = std::to_string(value);
-  text.erase(text.find_last_not_of('0') + 1);
-  return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
-}
-
-struct AllowedText {
-  const Field& field;
-
-  std::string operator()(const NoLimits& /*limits*/) const {
-    RunConfig config;
-    if (std::holds_alternative<std::vector<double>*>(field.target(config))) {
-      return "a list of finite numbers, at least 0, as [1, 2.5]";
-    }
-    return std::holds_alternative<bool*>(field.target(config)) ? "true or false" : "text";
-  }
-  std::string operator()(const IntegerLimits& limits) const {
-    const std::string least = std::to_string(limits.least);
-    return "a whole number, " +
-           (limits.most == kMany ? "at least " + least : least + " to " + std::to_string(limits.most));
-  }
-  std::string operator()(const NumberLimits& limits) const {
-    const std::string least = (limits.open_below ? "more than " : "at least ") + number_text(limits.least);
-    if (limits.most >= kAnyFactor) {
-      return "a finite number, " + least;
-    }
-    return "a number, " + least + (limits.open_above ? " and less than " : " and at most ") + number_text(limits.most);
-  }
-  std::string operator()(const ChoiceLimits& limits) const {
-    std::string text;
-    for (const std::string& value : limits.values) {
-      text += (text.empty() ? (limits.values.size() == 1 ? "only " : "one of: ") : ", ") + value;
-    }
-    return text;
-  }
-};
 
 }  // namespace
 
@@ -297,7 +261,5 @@ std::span<const std::string> config_sections() {
   }();
   return kSections;
 }
-
-std::string allowed_values(const Field& field) { return std::visit(AllowedText{field}, field.limits); }
 
 }  // namespace samegrad

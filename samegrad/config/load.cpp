@@ -6,7 +6,9 @@
 
 #include "samegrad/base/error.h"
 #include "samegrad/config/field_value.h"
+#include "samegrad/config/origins.h"
 #include "samegrad/config/trainer_names.h"
+#include "samegrad/config/trainer_rules.h"
 #include "samegrad/config/yaml_source.h"
 
 namespace samegrad {
@@ -17,16 +19,28 @@ bool gives(std::span<const Assignment> assignments, std::string_view key) {
                      [&](const Assignment& a) { return a.field != nullptr && a.field->key == key; });
 }
 
+/// A config while it is filled.
+struct Filling {
+  RunConfig config;
+  Origins origins = {};
+  std::vector<Assignment> given = {};
+};
+
 /// Applies what one source says. `updates` and `epochs` answer the same question: a source that gives one of them
 /// takes back what an earlier source, or a default, said of the other.
-void apply_source(RunConfig& config, std::span<const Assignment> assignments) {
+void apply_source(Filling& filling, std::span<const Assignment> assignments) {
+  RunConfig& config = filling.config;
   for (const Assignment& assignment : assignments) {
+    filling.given.push_back(assignment);
     if (assignment.field == nullptr) {
-      const TrainerName& name = *find_trainer_name(assignment.name);
-      if (name.option.empty()) config.notes.push_back(name.name + ": " + name.meaning);
+      const TrainerName& name = *find_trainer_name(assignment.origin.name);
+      if (name.effect == TrainerEffect::kNoEffect) {
+        config.notes.push_back(name.name + ": no effect here: " + name.meaning);
+      }
       continue;
     }
-    set_field_from_text(config, *assignment.field, assignment.text, assignment.where);
+    set_field_from_text(config, *assignment.field, assignment.text, assignment.origin);
+    filling.origins.set(assignment.field->key, assignment.origin);
   }
   const bool updates = gives(assignments, "plan.updates");
   const bool epochs = gives(assignments, "plan.epochs");
@@ -38,19 +52,10 @@ void apply_source(RunConfig& config, std::span<const Assignment> assignments) {
   }
 }
 
-/// The Trainer ignores the warm-up under its `constant`, and this schedule has one.
-void refuse_ignored_warmup(const RunConfig& config, std::span<const Assignment> assignments) {
-  const Assignment* kind = nullptr;
-  for (const Assignment& assignment : assignments) {
-    if (assignment.field != nullptr && assignment.field->key == "schedule.kind") kind = &assignment;
-  }
-  if (kind == nullptr || kind->name != "lr_scheduler_type" || kind->given != "constant" ||
-      config.schedule.warmup_updates == 0) {
-    return;
-  }
-  throw InputError("config", kind->where + ": lr_scheduler_type: 'constant' with warmup_steps: " +
-                                 std::to_string(config.schedule.warmup_updates) +
-                                 ", which the Trainer would ignore; write constant_with_warmup, or warmup_steps: 0");
+RunConfig finished(Filling filling) {
+  apply_trainer_rules(filling.given, filling.config, filling.origins);
+  validate_config(filling.config, filling.origins);
+  return std::move(filling.config);
 }
 
 std::vector<Assignment> parse_overrides(std::span<const std::string> overrides) {
@@ -68,34 +73,34 @@ RunConfig lesson_config() {
 }
 
 RunConfig load_config(const std::filesystem::path& path, std::span<const std::string> overrides) {
-  RunConfig config = path.empty() ? lesson_config() : RunConfig();
-  std::vector<Assignment> all = path.empty() ? std::vector<Assignment>() : read_yaml_assignments(path);
-  apply_source(config, all);
-  const std::vector<Assignment> given = parse_overrides(overrides);
-  apply_source(config, given);
-  all.insert(all.end(), given.begin(), given.end());
-  refuse_ignored_warmup(config, all);
-  validate_config(config);
-  return config;
+  Filling filling{.config = path.empty() ? lesson_config() : RunConfig()};
+  if (path.empty()) {
+    const std::string stop = std::to_string(filling.config.plan.stop_at);
+    filling.origins.set("plan.stop_at", {.name = "plan.stop_at", .given = stop, .where = "the lesson"});
+  } else {
+    apply_source(filling, read_yaml_assignments(path));
+  }
+  apply_source(filling, parse_overrides(overrides));
+  return finished(std::move(filling));
 }
 
 RunConfig override_config(RunConfig config, std::span<const std::string> overrides) {
-  const std::vector<Assignment> given = parse_overrides(overrides);
-  apply_source(config, given);
-  refuse_ignored_warmup(config, given);
-  validate_config(config);
-  return config;
+  Filling filling{.config = std::move(config)};
+  apply_source(filling, parse_overrides(overrides));
+  return finished(std::move(filling));
 }
 
-std::map<std::string, std::string> option_values(const std::filesystem::path& path,
+std::map<std::string, OptionValue> option_values(const std::filesystem::path& path,
                                                  std::span<const std::string> overrides) {
   std::vector<Assignment> all = path.empty() ? std::vector<Assignment>() : read_yaml_assignments(path);
   const std::vector<Assignment> given = parse_overrides(overrides);
   all.insert(all.end(), given.begin(), given.end());
-  std::map<std::string, std::string> values;
+  std::map<std::string, OptionValue> values;
   for (const Assignment& assignment : all) {
-    const TrainerName* const name = find_trainer_name(assignment.name);
-    if (name != nullptr && !name->option.empty()) values[name->option] = assignment.text;
+    const TrainerName* const name = find_trainer_name(assignment.origin.name);
+    if (name != nullptr && name->effect == TrainerEffect::kOption) {
+      values[name->option] = {.value = assignment.text, .said_by = place_of(assignment.origin) + name->name};
+    }
   }
   return values;
 }

@@ -15,7 +15,8 @@ namespace samegrad {
 RunConfig lesson_config();
 
 /// Reads `path` (empty: lesson_config()) over the defaults of RunConfig, applies `overrides` ("section.key=value", in
-/// order; a Hugging Face alias is accepted as key), validates. Of `plan.updates` and `plan.epochs` the one that was
+/// order; a Hugging Face alias is accepted as key, and so are "--stop-at=N", "--continuous" and "--backend=NAME"),
+/// validates. Of `plan.updates` and `plan.epochs` the one that was
 /// said last counts. Throws InputError naming key, value, what is allowed and, for an unknown key, the nearest known
 /// one. Local.
 RunConfig load_config(const std::filesystem::path& path, std::span<const std::string> overrides);
@@ -23,9 +24,14 @@ RunConfig load_config(const std::filesystem::path& path, std::span<const std::st
 /// `config` with `overrides` applied and validated, as load_config does. Local.
 RunConfig override_config(RunConfig config, std::span<const std::string> overrides);
 
+struct OptionValue {
+  std::string value;    ///< may be empty
+  std::string said_by;  ///< "trainer.yaml:3: num_processes", for messages
+};
+
 /// What the file and `overrides` say in the place of command-line options (num_processes, output_dir,
-/// resume_from_checkpoint): option ("--nproc") -> value, which may be empty. Throws as load_config. Local.
-std::map<std::string, std::string> option_values(const std::filesystem::path& path,
+/// resume_from_checkpoint), by option ("--nproc"). Throws as load_config. Local.
+std::map<std::string, OptionValue> option_values(const std::filesystem::path& path,
                                                  std::span<const std::string> overrides);
 
 /// Throws InputError for a value or combination that is not allowed. Local.

@@ -16,6 +16,12 @@ constexpr std::size_t kLargestFile = std::size_t{1} << 20;
 
 std::string show(std::string_view key) { return "'" + std::string(key.substr(0, 80)) + "'"; }
 
+/// The key that a command-line option stands for; nullptr for any other word.
+const char* key_of_option(std::string_view option) {
+  if (option == "--stop-at" || option == "--continuous") return "plan.stop_at";
+  return option == "--backend" ? "run.backend" : nullptr;
+}
+
 class YamlReader {
  public:
   explicit YamlReader(std::string file) : file_(std::move(file)) {}
@@ -87,35 +93,43 @@ class YamlReader {
 
   /// `field` may be null where find_trainer_name(name) is not.
   void assign(const std::string& name, const Field* field, const YAML::Mark& mark, const YAML::Node& value) {
-    const std::string key = field == nullptr ? name : field->key;
     const auto same = [&](const Assignment& earlier) {
-      return earlier.field == field && (field != nullptr || earlier.name == name);
+      return earlier.field == field && (field != nullptr || earlier.origin.name == name);
     };
-    if (std::any_of(assignments_.begin(), assignments_.end(), same)) {
-      refuse(mark, key + ": given twice");
+    const auto earlier = std::find_if(assignments_.begin(), assignments_.end(), same);
+    if (earlier != assignments_.end()) {
+      refuse(mark,
+             name + ": given twice" +
+                 (earlier->origin.name == name ? "" : ", as " + earlier->origin.name + " at " + earlier->origin.where));
     }
     RunConfig scratch;
+    const bool of_trainer = find_trainer_name(name) != nullptr;
+    const bool takes_list = field != nullptr && std::holds_alternative<std::vector<double>*>(field->target(scratch));
     const bool may_be_empty =
-        find_trainer_name(name) != nullptr || std::holds_alternative<std::string*>(field->target(scratch));
-    if (value.IsSequence() && field != nullptr &&
-        std::holds_alternative<std::vector<double>*>(field->target(scratch))) {
-      const std::string text = list_text(*field, mark, value);
-      assignments_.push_back({field, text, text, name, place(mark)});
-      return;
-    }
-    if (!value.IsScalar() && !(value.IsNull() && may_be_empty)) {
-      refuse(mark, key + ": " + (value.IsNull() ? "no value" : "not a single value") +
+        of_trainer || (field != nullptr && std::holds_alternative<std::string*>(field->target(scratch)));
+    std::string given;
+    if (value.IsScalar()) {
+      given = value.Scalar();
+    } else if (value.IsSequence() && (takes_list || field == nullptr)) {
+      given = list_text(name, field, mark, value);
+    } else if (value.IsMap() && field == nullptr) {
+      given = value.size() == 0 ? "{}" : "{...}";
+    } else if (!(value.IsNull() && may_be_empty)) {
+      refuse(mark, name + ": " + (value.IsNull() ? "no value" : "not a single value") +
                        (field == nullptr ? "" : "; allowed: " + allowed_values(*field)));
     }
-    const std::string given = value.IsNull() ? "" : value.Scalar();
-    assignments_.push_back({field, translate_value(name, given, place(mark)), given, name, place(mark)});
+    const Origin origin{.name = name, .given = given, .where = place(mark)};
+    assignments_.push_back({field, translate_value(origin), origin});
   }
 
-  std::string list_text(const Field& field, const YAML::Mark& mark, const YAML::Node& list) const {
+  /// `field` may be null, as above.
+  std::string list_text(const std::string& name, const Field* field, const YAML::Mark& mark,
+                        const YAML::Node& list) const {
     std::string text = "[";
     for (const auto& element : list) {
       if (!element.IsScalar()) {
-        refuse(mark, field.key + ": not a list of single values; allowed: " + allowed_values(field));
+        refuse(mark, name + ": not a list of single values" +
+                         (field == nullptr ? "" : "; allowed: " + allowed_values(*field)));
       }
       text += (text.size() == 1 ? "" : ", ") + element.Scalar();
     }
@@ -149,17 +163,21 @@ std::vector<Assignment> read_yaml_assignments(const std::filesystem::path& path)
 }
 
 Assignment parse_override(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string key = text.substr(0, equals);
+  if (const char* const of_option = key_of_option(key)) {
+    const std::string given = text == "--continuous" ? "0" : text.substr(std::min(equals + 1, text.size()));
+    return {find_field(of_option), given, {.name = key, .given = given, .where = {}}};
+  }
+  if (equals == text.size() || equals == 0) {
     throw InputError("config", "--set " + text + ": needs key=value, for example --set plan.updates=10");
   }
-  const std::string key = text.substr(0, equals);
   const Field* const field = find_field(key);
   if (field == nullptr && find_trainer_name(key) == nullptr) {
     throw InputError("config", "--set " + text + ": unknown key " + show(key) + suggest_field(key));
   }
-  const std::string given = text.substr(equals + 1);
-  return {field, translate_value(key, given, "--set " + text), given, key, "--set " + text};
+  const Origin origin{.name = key, .given = text.substr(equals + 1), .where = "--set " + text};
+  return {field, translate_value(origin), origin};
 }
 
 }  // namespace samegrad

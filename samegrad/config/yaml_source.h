@@ -6,15 +6,14 @@
 #include <vector>
 
 #include "samegrad/config/fields.h"
+#include "samegrad/config/origins.h"
 
 namespace samegrad {
 
 struct Assignment {
   const Field* field = nullptr;  ///< null: a name of trainer_names() that no field takes
   std::string text;              ///< as the field takes it
-  std::string given;             ///< as it was written
-  std::string name;              ///< key or alias, as it was written
-  std::string where;             ///< "configs/text.yaml:12", or "--set plan.updates=10"
+  Origin origin;                 ///< as it was written, and where
 };
 
 /// Reads a YAML file of at most 1 MiB: one document, a mapping of sections to mappings of names to scalars; `seed` and
@@ -22,7 +21,8 @@ struct Assignment {
 /// the nearest known one) and for one that is given twice. Local.
 std::vector<Assignment> read_yaml_assignments(const std::filesystem::path& path);
 
-/// "key=value" of the command line. Throws InputError. Local.
+/// "key=value" of the command line's --set, or one of its options that stand for a key: "--stop-at=N", "--continuous",
+/// "--backend=NAME". Throws InputError. Local.
 Assignment parse_override(const std::string& text);
 
 }  // namespace samegrad

@@ -110,10 +110,10 @@ def test_an_error_in_the_config_is_said_before_anything_starts():
     assert "'cuda' is not built: CPU only today" in result.stderr
     result = run("train", "--nproc", "2", "--backend", "nccl")
     assert result.returncode == 2
-    assert result.stderr.startswith("[config] --set run.backend=nccl: run.backend: 'nccl' is not built")
+    assert result.stderr.startswith("[config] --backend: 'nccl' is not built")
     result = run("train", "--stop-at", "101")
     assert result.returncode == 2
-    assert result.stderr.startswith("[config] plan.stop_at: 101 is past the last update")
+    assert result.stderr.startswith("[config] --stop-at: 101 is past the last update")
 
 
 def test_set_takes_one_value_and_can_be_repeated():

@@ -97,4 +97,4 @@ def test_inside_another_launcher_it_is_refused():
 
 def test_a_backend_that_is_not_built_is_refused_by_name():
     result = launch(2, "true", options=("--backend", "nccl"))
-    assert result.returncode == 2 and "run.backend: 'nccl' is not built" in result.stderr
+    assert result.returncode == 2 and "--backend: 'nccl' is not built" in result.stderr

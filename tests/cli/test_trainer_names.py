@@ -49,8 +49,11 @@ def test_an_option_counts_more_than_its_name_in_the_config(tmp_path):
                     "--set", "num_processes=99999", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "not-this").exists() and (tmp_path / "given").exists()
-    many = samegrad("train", "--set", "num_processes=99999", cwd=tmp_path)
-    assert many.returncode == 2 and "num_processes: '99999'; allowed: a whole number, 1 to 256" in many.stderr
+    (tmp_path / "many.yaml").write_text("seed: 1\nnum_processes: 99999\n")
+    for words, place in [(["--set", "num_processes=99999"], "--set num_processes=99999"), (["--config", "many.yaml"], "many.yaml:2")]:
+        many = samegrad("train", *words, cwd=tmp_path)
+        assert many.returncode == 2
+        assert f"{place}: num_processes: '99999'; allowed: a whole number, 1 to 256" in many.stderr
 
 
 def test_explain_says_what_a_key_is(tmp_path):
@@ -62,4 +65,7 @@ def test_explain_says_what_a_key_is(tmp_path):
     unknown = samegrad("config", "--explain", "wramup_steps", cwd=tmp_path)
     assert unknown.returncode == 2 and "did you mean 'warmup_steps'?" in unknown.stderr
     table = samegrad("config", cwd=tmp_path).stdout
-    assert "num_processes = --nproc" in table and "ddp_bucket_cap_mb: no effect here" in table
+    assert "num_processes = --nproc" in table and "Without effect here:\n  ddp_find_unused_parameters, " in table
+    fp16 = samegrad("config", "--explain", "fp16", cwd=tmp_path)
+    assert fp16.stdout == ("fp16: accepted where it is false, or null, not offered otherwise: everything is computed in "
+                           "float32\n")

@@ -90,7 +90,7 @@ def test_several_backends_make_all_runs(tmp_path):
     (["--worlds", "2,,3"], "[usage] --worlds: ''; allowed: whole numbers, 1 to 256"),
     (["--updates", "17"], "[verify-resume] --updates: 17; the run has 16: give fewer"),
     (["--stops", "4", "--updates", "4"], "[verify-resume] --stops: 4; a stop lies before the last update, 4"),
-    (["--backends", "shm,ether"], "run.backend: 'ether'"),
+    (["--backends", "shm,ether"], "--backend: 'ether'"),
 ])
 def test_what_cannot_be_is_refused_in_one_line_before_anything_is_trained(tmp_path, words, said):
     done = samegrad(tmp_path, "verify-resume", *words)

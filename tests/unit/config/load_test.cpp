@@ -171,7 +171,9 @@ TEST_F(LoadConfig, RefusesKeysGivenTwice) {
             "[config] " + file_.string() + ":3: plan.updates: given twice");
   EXPECT_NE(refused("plan:\n  updates: 3\nplan:\n  accumulation: 4\n").find(":3: section 'plan' is given twice"),
             std::string::npos);
-  EXPECT_NE(refused("plan:\n  updates: 3\nmax_steps: 4\n").find(":3: plan.updates: given twice"), std::string::npos);
+  EXPECT_NE(refused("plan:\n  updates: 3\nmax_steps: 4\n")
+                .find(":3: max_steps: given twice, as plan.updates at " + file_.string() + ":2"),
+            std::string::npos);
 }
 
 TEST_F(LoadConfig, RefusesWhatIsNotBuiltByName) {

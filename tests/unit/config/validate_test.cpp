@@ -39,12 +39,13 @@ TEST_P(ValidateConfig, RefusesWhatItAcceptedBefore) {
 
 const Case kCases[] = {
     {"HeadsMustDivideWidth", RunConfig{}, [](RunConfig& c) { c.model.heads = 3; }, "model.heads: 3 does not divide"},
-    {"UpdatesOrEpochs", RunConfig{}, [](RunConfig& c) { c.plan.updates = 0; }, "both 0"},
+    {"UpdatesOrEpochs", RunConfig{}, [](RunConfig& c) { c.plan.updates = 0; },
+     "plan.updates: 0 and plan.epochs: 0; nothing says how long to train"},
     {"NotBothUpdatesAndEpochs", text_config(), [](RunConfig& c) { c.plan.epochs = 1; }, "give one of them"},
     {"NoEpochsInTheLesson", RunConfig{}, [](RunConfig& c) { c.plan.updates = 0, c.plan.epochs = 1; }, "plan.epochs: 1"},
     {"StopAtWithinTheRun", RunConfig{}, [](RunConfig& c) { c.plan.stop_at = 101; }, "plan.stop_at: 101"},
     {"AtomsOfAWindow", RunConfig{}, [](RunConfig& c) { c.plan.virtual_ranks = c.plan.accumulation = 65536; },
-     "virtual_ranks x accumulation is 4294967296"},
+     "plan.virtual_ranks: 65536 x plan.accumulation: 65536 is 4294967296"},
     {"LessonNeedsEncoder", RunConfig{}, [](RunConfig& c) { c.model.kind = "decoder"; }, "the lesson needs encoder"},
     {"LessonNeedsPositions", RunConfig{}, [](RunConfig& c) { c.model.positions = 127; }, "model.positions: 127"},
     {"LessonNeedsVocabulary", RunConfig{}, [](RunConfig& c) { c.model.vocabulary = 5; }, "model.vocabulary: 5"},
@@ -52,9 +53,9 @@ const Case kCases[] = {
     {"LessonNeedsOrderedLengths", RunConfig{}, [](RunConfig& c) { c.data.split = 128; }, "shortest <= split < longest"},
     {"LessonHasNoFiles", RunConfig{}, [](RunConfig& c) { c.data.train = "a.txt"; }, "this is the lesson"},
     {"ConstantNeedsItsNumber", RunConfig{}, [](RunConfig& c) { c.objective.unit = "constant"; },
-     "objective.constant: 0 with objective.unit constant"},
+     "objective.constant: 0 with objective.unit: constant"},
     {"AConstantNeedsItsUnit", RunConfig{}, [](RunConfig& c) { c.objective.constant = 9; },
-     "objective.constant: 9 with objective.unit token"},
+     "objective.constant: 9 with objective.unit: token"},
     {"TheLessonHasNoDocuments", RunConfig{}, [](RunConfig& c) { c.objective.unit = "document"; }, "use sequence"},
     {"AStreamHasNoDocuments", text_config(),
      [](RunConfig& c) { c.objective.unit = "document", c.data.train = "a.txt", c.data.txt = "stream"; },
@@ -78,7 +79,7 @@ const Case kCases[] = {
      [](RunConfig& c) {
        c.objective.class_weights = {1, 2, 3, 4}, c.objective.unit = "sequence";
      },
-     "with objective.unit sequence"},
+     "with objective.unit: sequence"},
     {"TextNeedsAFile", text_config(), [](RunConfig& c) { c.data.train = ""; }, "--set data.train=FILE"},
     {"TextNeedsDecoder", text_config(), [](RunConfig& c) { c.model.kind = "encoder"; }, "needs decoder"},
     {"TextNeedsAllBytes", text_config(), [](RunConfig& c) { c.model.vocabulary = 255; }, "at least 256"},
