@@ -71,6 +71,18 @@ bool is_option(const std::string& argument) { return argument.size() > 1 && argu
   refuse_usage("unknown command '" + name + "'" + suggestion(name, known) + "; `samegrad --help` lists them");
 }
 
+/// An unset variable of a shell gives one: what it stands for would silently be the default.
+void refuse_empty_values(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (name == "--prompt" || option->count() == 0) continue;
+    if (std::ranges::find(option->results(), std::string()) != option->results().end()) {
+      refuse_usage(command.get_name() + ": " + name + ": ''; give a value" +
+                   (name == "--run" ? ", '.' is this folder" : "") + ", or leave it out");
+    }
+  }
+}
+
 /// What CLI11 says, on one line.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -134,6 +146,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (const auto leftover = app.remaining(/*recurse=*/true); !leftover.empty()) {
     refuse_leftover(command, leftover);
   }
+  refuse_empty_values(command);
   check_own_options(command, line);
   return line;
 }

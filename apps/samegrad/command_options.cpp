@@ -287,8 +287,8 @@ void check_own_options(const CLI::App& command, CommandLine& line) {
     refuse_usage(std::string("launch: no ") + (line.nproc == 0 ? "number of processes" : "program") +
                  " given: samegrad launch --nproc N -- PROGRAM ARGUMENTS");
   }
-  if (line.run.empty()) {
-    refuse_usage("--run: ''; a folder is needed, '.' is this one");
+  if (line.subcommand == "launch" && line.program.front().empty()) {
+    refuse_usage("launch: the program's name is empty: samegrad launch --nproc N -- PROGRAM ARGUMENTS");
   }
 }
 

@@ -61,6 +61,42 @@ def test_the_list_of_flags_is_frozen():
     assert found == GOLDEN.read_text(), "flags changed: if meant so, update tests/golden/flags.txt"
 
 
+def options_in_the_source():
+    """Every long option that the sources of the programs name."""
+    text = "".join(path.read_text() for path in (SOURCE / "apps/samegrad").glob("command_*.cpp"))
+    return sorted({name for names in re.findall(r'"(?:-h,)?(--[a-z_,-]+)"', text) for name in names.split(",")} - {"--"})
+
+
+def test_the_help_of_each_command_names_every_option_that_it_takes():
+    options = options_in_the_source()
+    assert {"--nproc", "--num_processes", "--resume", "--set", "--json", "--no-replay", "--help"} <= set(options)
+    taken = 0
+    for command in commands():
+        listed = flags_of(command)
+        for option in set(options) - {"--help"}:
+            # The second option is never known, so that nothing runs.
+            said = refused(command, f"{option}=1", "--never-an-option")
+            known = f"unknown option '{option}'" not in said
+            assert known == (option in listed), (command, option, said)
+            taken += known
+    assert taken > 100
+
+
+def swapped(name, first):
+    """With two unequal letters, from `first` on, in the wrong order."""
+    letters = list(name)
+    place = next(place for place in range(first, len(name)) if name[place] != name[place + 1])
+    letters[place], letters[place + 1] = letters[place + 1], letters[place]
+    return "".join(letters)
+
+
+def test_a_mistyped_command_or_option_is_answered_with_the_nearest_name():
+    for command in commands():
+        assert f", did you mean '{command}'?" in refused(swapped(command, 1)), command
+        for option in (flag for flag in flags_of(command) if flag.startswith("--")):
+            assert f", did you mean '{option}'?" in refused(command, swapped(option, 3)), (command, option)
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [
@@ -88,7 +124,16 @@ def test_the_list_of_flags_is_frozen():
         (["diagnose"], "two files are needed"),
         (["diagnose", "a", "b", "--samples", "3"], "--samples without --rank-tokens"),
         (["diagnose", "a", "b", "--rank-tokens", "12,x"], "--rank-tokens: 'x'; allowed: whole numbers"),
-        (["train", "--run", ""], "--run: ''"),
+        (["train", "--run", ""], "train: --run: ''; give a value, '.' is this folder, or leave it out"),
+        (["train", "--config", ""], "train: --config: ''; give a value, or leave it out"),
+        (["train", "--resume", ""], "train: --resume: ''; give a value, or leave it out"),
+        (["train", "--dump-gradients", ""], "train: --dump-gradients: ''; give a value"),
+        (["train", "--set", ""], "train: --set: ''; give a value"),
+        (["checkpoints", ""], "checkpoints: PATH: ''; give a value"),
+        (["bisect", "a", ""], "bisect: RUNS: ''; give a value"),
+        (["verify", "--checkpoint", ""], "verify: --checkpoint: ''; give a value"),
+        ([""], "unknown command ''"),
+        (["launch", "--nproc", "2", "--", ""], "launch: the program's name is empty: samegrad launch --nproc N -- PROGRAM"),
         (["launch"], "launch: no number of processes given: samegrad launch --nproc N -- PROGRAM ARGUMENTS"),
         (["launch", "--nproc", "2"], "launch: no program given: samegrad launch --nproc N -- PROGRAM"),
         (["launch", "--nproc", "2", "--"], "launch: no program given"),
