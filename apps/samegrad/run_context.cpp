@@ -69,6 +69,7 @@ RunContext open_run_context(const CommandLine& command,
                      .comm = nullptr,
                      .dispatch = effective_dispatch(),
                      .run = {},
+                     .scratch = nullptr,
                      .lock = nullptr};
   JoinedRanks joined = join_ranks(read_worker_environment(), context.config.run.backend,
                                   {context.timeout(), [] { return stop_signal() != 0; }});
@@ -78,12 +79,24 @@ RunContext open_run_context(const CommandLine& command,
   together(*context.comm, "prepare", 0, context.timeout(), [&] {
     fault_point("prepare", context.comm->rank(), 0);
     if (!context.leader()) return;
-    if (command.subcommand == "train") context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
+    if (command.dry_run) {
+      context.scratch = std::make_unique<ScratchFolder>(context.paths.run);
+    } else {
+      require_writable_run(command, context.config, context.paths);
+      if (command.subcommand == "train") context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
+    }
     if (before_preparing) before_preparing(context);
     announce_reading(context.config.data);
+    if (context.scratch) context.paths.prepare_in(context.scratch->path());
     const std::string wrote = prepare_run(context.config, context.paths);
-    if (!wrote.empty()) log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));
+    if (!wrote.empty() && !context.scratch) {
+      log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));
+    }
   });
+  if (command.dry_run) {
+    const std::string scratch = context.scratch ? context.scratch->path().string() : "";
+    context.paths.prepare_in(share_text(*context.comm, scratch, context.timeout()));
+  }
   together(*context.comm, "open", 0, context.timeout(), [&] { context.run = open_run(context.config, context.paths); });
   return context;
 }

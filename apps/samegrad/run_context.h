@@ -8,6 +8,7 @@
 
 #include "apps/samegrad/command_line.h"
 #include "apps/samegrad/prepare_run.h"
+#include "apps/samegrad/writable_folder.h"
 #include "samegrad/base/folder_lock.h"
 #include "samegrad/comm/communicator.h"
 #include "samegrad/comm/dispatch.h"
@@ -22,6 +23,7 @@ struct RunContext {
   std::unique_ptr<Communicator> comm;
   Dispatch dispatch;  ///< the same on every rank
   OpenedRun run;
+  std::unique_ptr<ScratchFolder> scratch;  ///< of rank 0 in a dry run: where `paths` has what was prepared
   std::unique_ptr<FolderLock> lock;  ///< of rank 0 while it trains: two trainings in one folder would mix their files
 
   bool leader() const { return comm->rank() == 0; }
@@ -29,9 +31,10 @@ struct RunContext {
 };
 
 /// Joins the other ranks, refuses those under another dispatch, lets rank 0 prepare what is missing, opens it on every
-/// rank, and runs `body`. Rank 0 runs `before_preparing`, if any, while nothing has been written: what it throws leaves
-/// the folder as it was. Where one of these fails, every rank throws the same error; where `body` throws on one rank,
-/// the others' waits end with its line. Collective.
+/// rank, and runs `body`. A dry run prepares aside and leaves the run's folder as it was; otherwise rank 0 first looks
+/// whether what the command will save can be written. Rank 0 runs `before_preparing`, if any, while nothing has been
+/// written: what it throws leaves the folder as it was. Where one of these fails, every rank throws the same error;
+/// where `body` throws on one rank, the others' waits end with its line. Collective.
 int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body,
                    const std::function<void(const RunContext&)>& before_preparing = {});
 

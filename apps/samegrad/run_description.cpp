@@ -123,8 +123,7 @@ std::string dry_run_text(const RunContext& context, std::int64_t first_update) {
     if (batches.atom_weights) rank.units.weight = tree_sum(*batches.atom_weights);
   }
   return dry_run_tables(dry_run, TextStyle{.colour = log_uses_colour()}) +
-         "dry run: nothing was trained; prepared data, plan and initial weights are in " +
-         context.paths.outputs.string() + "\n";
+         "dry run: nothing was trained, and the run's folder is as it was\n";
 }
 
 std::string trace_ids_text(const PlanWindow& window, int world_size) {

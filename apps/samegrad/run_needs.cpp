@@ -38,6 +38,15 @@ std::int64_t checkpoints_kept(const RunConfig& config) {
 
 }  // namespace
 
+SavedBytes saved_bytes(const RunConfig& config) {
+  std::int64_t parameters = 0;
+  for (const ParameterSpec& spec : parameter_specs(config.model)) {
+    parameters += spec.elements();
+  }
+  const MemoryEstimate memory = estimate_memory(config, parameters, 1, 1);
+  return {.weights = memory.parameters, .checkpoint = memory.parameters + memory.optimizer};
+}
+
 RunNeeds run_needs(const RunConfig& config) {
   RunNeeds needs;
   for (const ParameterSpec& spec : parameter_specs(config.model)) {

@@ -13,6 +13,15 @@ struct RunNeeds {
   std::int64_t disk = 0;  ///< bytes of outputs/ and artifacts/ after a stopped, a continuous and a resumed run
 };
 
+/// What one save writes, at least: tensors alone.
+struct SavedBytes {
+  std::int64_t weights = 0;     ///< model.safetensors, a gradient, the final parameters
+  std::int64_t checkpoint = 0;  ///< weights and the optimizer's state
+};
+
+/// From the sizes in the config. Local.
+SavedBytes saved_bytes(const RunConfig& config);
+
 /// Upper estimates from the sizes in the config, torch-free. Local.
 RunNeeds run_needs(const RunConfig& config);
 

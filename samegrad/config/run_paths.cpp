@@ -28,6 +28,13 @@ RunPaths::RunPaths(std::filesystem::path folder)
       diverged_schedule(outputs / "diverged-schedule.safetensors"),
       checkpoints(run / "artifacts" / "checkpoints") {}
 
+void RunPaths::prepare_in(const std::filesystem::path& folder) {
+  data_dir = folder / data_dir.filename();
+  plan = folder / plan.filename();
+  init = folder / init.filename();
+  data_lock = folder / data_lock.filename();
+}
+
 std::filesystem::path RunPaths::final_parameters(const std::string& kind) const {
   return outputs / ("final-" + kind + ".safetensors");
 }

@@ -16,6 +16,9 @@ struct RunPaths {
   /// The files of the run in folder `run`. Touches nothing.
   explicit RunPaths(std::filesystem::path run);
 
+  /// What `prepare` writes (data, data lock, plan, initial weights) lies in `folder` instead of outputs/.
+  void prepare_in(const std::filesystem::path& folder);
+
   std::filesystem::path run;
   std::filesystem::path outputs;
   std::filesystem::path data_dir;
