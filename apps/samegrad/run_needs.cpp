@@ -33,7 +33,9 @@ std::int64_t checkpoints_kept(const RunConfig& config) {
   const std::int64_t during =
       config.checkpoint.every > 0 && config.plan.updates > 0 ? config.plan.updates / config.checkpoint.every : 0;
   const std::int64_t all = at_stop_and_end + during;
-  return 1 + (config.checkpoint.keep > 0 ? std::min(all, config.checkpoint.keep) : all);  // and one being written
+  const std::int64_t besides =
+      config.checkpoint.keep_every > 0 ? config.plan.updates / config.checkpoint.keep_every : 0;
+  return 1 + (config.checkpoint.keep > 0 ? std::min(all, config.checkpoint.keep + besides) : all);  // 1: being written
 }
 
 }  // namespace
@@ -55,8 +57,9 @@ RunNeeds run_needs(const RunConfig& config) {
   const std::int64_t longest = config.data.task == "lesson" ? config.data.longest : config.model.positions;
   const MemoryEstimate memory =
       estimate_memory(config, needs.parameters, config.plan.batch_size_per_rank * longest, longest);
-  needs.memory_of_process = kLibtorch + memory.total();
   const std::int64_t weights = memory.parameters;
+  const std::int64_t copy_to_save = config.checkpoint.async ? weights + memory.optimizer : 0;
+  needs.memory_of_process = kLibtorch + memory.total() + copy_to_save;
 
   constexpr std::int64_t kMetricsLine = 1024;
   constexpr std::int64_t kFigures = std::int64_t{4} << 20;

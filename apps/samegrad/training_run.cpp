@@ -180,7 +180,8 @@ void TrainingRun::save() {
     content.manifest_facts = manifest_facts(*context_);
     const std::filesystem::path path = save_checkpoint(context_->paths.checkpoints, update, content);
     log_info("saved " + path.string() + (replaces ? ", in place of an older one" : ""));
-    prune_checkpoints(context_->paths.checkpoints, run_id_, context_->config.checkpoint.keep);
+    prune_checkpoints(context_->paths.checkpoints, run_id_,
+                      {context_->config.checkpoint.keep, context_->config.checkpoint.keep_every});
   });
   progress_->saved = update;
 }

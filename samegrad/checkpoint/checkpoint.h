@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "samegrad/base/file_operations.h"
 #include "samegrad/base/json.h"
 #include "samegrad/checkpoint/manifest.h"
-#include "samegrad/checkpoint/place_folder.h"
 #include "samegrad/checkpoint/safetensors.h"
 
 namespace samegrad {
@@ -35,12 +35,12 @@ struct CheckpointContent {
 };
 
 /// Saves under `checkpoints`/step-<update, 4 digits at least>: written in a hidden sibling folder, each file fsynced,
-/// manifest last, the folder renamed (exchanged with an existing one by renameat2, the old one then removed), the
-/// parent fsynced. What dead processes left of earlier saves is removed first. Returns the final path. Throws RunError
-/// naming path, bytes needed and free; nothing half written stays. `way` is for file systems without exchange, which
-/// are found by themselves. Local: rank 0 saves; the others wait in agree_no_failure.
+/// manifest last, the folder renamed (exchanged with an existing one in one step, the old one then removed), the parent
+/// fsynced. What dead processes left of earlier saves is removed first. Returns the final path: it is on the disk.
+/// Throws RunError naming path, bytes needed and free; nothing half written stays, and earlier checkpoints are what
+/// they were. Local: rank 0 saves; the others wait in agree_no_failure.
 std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, std::int64_t update,
-                                      const CheckpointContent& content, ReplaceWay way = ReplaceWay::kExchange);
+                                      const CheckpointContent& content, FileOperations& files = real_files());
 
 /// A verified checkpoint. Its tensors: SafetensorsFile(path / kModelFile) and (path / kOptimizerFile).
 struct Checkpoint {
@@ -98,10 +98,17 @@ struct LatestCheckpoint {
 /// and tells the others.
 LatestCheckpoint find_latest(const std::filesystem::path& checkpoints, const std::string& run_id);
 
-/// Removes the oldest complete checkpoints of run `run_id` until `keep` are left (0: keeps all). Damaged ones and other
-/// runs' are not touched, nor ever the newest complete one. A crash in between leaves hidden folders only. Returns what
-/// was removed. Throws RunError where one cannot be removed. Local.
+/// Which checkpoints of a run outlive a newer one.
+struct Retention {
+  std::int64_t keep = 0;        ///< so many of the newest complete ones; 0: all
+  std::int64_t keep_every = 0;  ///< and each whose update this divides; 0: none
+};
+
+/// Removes the complete checkpoints of run `run_id` that `retention` does not keep, oldest last. Damaged ones and other
+/// runs' are not touched, nor ever the newest complete one. A crash or a power loss in between leaves hidden folders
+/// only. Returns what was removed. Throws RunError where one cannot be removed. Local.
 std::vector<std::filesystem::path> prune_checkpoints(const std::filesystem::path& checkpoints,
-                                                     const std::string& run_id, std::int64_t keep);
+                                                     const std::string& run_id, const Retention& retention,
+                                                     FileOperations& files = real_files());
 
 }  // namespace samegrad

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "samegrad/base/check.h"
@@ -63,17 +64,17 @@ std::optional<Checkpoint> verify_into(CheckpointStatus& status) {
   }
 }
 
-/// Out of sight in one step, so that a crash leaves no half of it under its name.
-void remove_checkpoint(const std::filesystem::path& checkpoints, const CheckpointStatus& status) {
+/// Out of sight in one step, and that on the disk, so that neither a crash nor a power loss leaves half of it under its
+/// name.
+void remove_checkpoint(FileOperations& files, const std::filesystem::path& checkpoints,
+                       const CheckpointStatus& status) {
   const std::filesystem::path hidden = checkpoints / aside_name(AsideKind::kRemoving, status.update).text();
-  std::error_code error;
-  std::filesystem::remove_all(hidden, error);  // of an earlier process with this id
-  std::filesystem::rename(status.path, hidden, error);
-  if (!error) {
-    std::filesystem::remove_all(hidden, error);
-  }
-  if (error) {
-    throw RunError("checkpoint", status.path.string() + ": cannot be removed: " + error.message());
+  int reason = remove_tree(files, hidden);  // of an earlier process with this id
+  if (reason == 0) reason = files.rename(status.path, hidden);
+  if (reason == 0) reason = files.fsync_folder(checkpoints);
+  if (reason == 0) reason = remove_tree(files, hidden);
+  if (reason != 0) {
+    throw RunError("checkpoint", status.path.string() + ": cannot be removed: " + std::strerror(reason));
   }
 }
 
@@ -135,22 +136,26 @@ LatestCheckpoint find_latest(const std::filesystem::path& checkpoints, const std
 }
 
 std::vector<std::filesystem::path> prune_checkpoints(const std::filesystem::path& checkpoints,
-                                                     const std::string& run_id, std::int64_t keep) {
-  SAMEGRAD_CHECK_OP(keep, >=, 0);
+                                                     const std::string& run_id, const Retention& retention,
+                                                     FileOperations& files) {
+  SAMEGRAD_CHECK_OP(retention.keep, >=, 0);
+  SAMEGRAD_CHECK_OP(retention.keep_every, >=, 0);
   std::vector<std::filesystem::path> removed;
-  if (keep == 0) {
-    return removed;
-  }
-  std::vector<std::filesystem::path> folders = checkpoint_folders(checkpoints);
-  std::reverse(folders.begin(), folders.end());
-  std::int64_t complete = 0;
-  for (const std::filesystem::path& folder : folders) {
+  if (retention.keep == 0) return removed;
+  std::vector<CheckpointStatus> of_run;
+  for (const std::filesystem::path& folder : checkpoint_folders(checkpoints)) {
     CheckpointStatus status = manifest_status(folder);
-    if (status.run_id != run_id || !verify_into(status) || ++complete <= keep) {
-      continue;
-    }
-    remove_checkpoint(checkpoints, status);
-    removed.push_back(folder);
+    if (status.problem.empty() && status.run_id == run_id) of_run.push_back(std::move(status));
+  }
+  if (std::cmp_less_equal(of_run.size(), retention.keep)) return removed;  // nothing has to be read whole
+  std::reverse(of_run.begin(), of_run.end());
+  std::int64_t complete = 0;
+  for (CheckpointStatus& status : of_run) {
+    const bool stays =
+        complete >= retention.keep && retention.keep_every > 0 && status.update % retention.keep_every == 0;
+    if (stays || !verify_into(status) || ++complete <= retention.keep) continue;
+    remove_checkpoint(files, checkpoints, status);
+    removed.push_back(status.path);
   }
   return removed;
 }

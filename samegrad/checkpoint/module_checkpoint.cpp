@@ -248,12 +248,14 @@ std::optional<Loaded> load_training(const World& world, const std::function<std:
 }  // namespace
 
 std::filesystem::path save(const World& world, const std::filesystem::path& folder, const Training& training,
-                           const Progress& progress, std::int64_t keep) {
+                           const Progress& progress, std::int64_t keep, std::int64_t keep_every) {
   Snapshot snapshot;
   std::string mine;
   together(world, progress.update, [&] {
     if (keep < 0)
       throw InputError("checkpoint", "keep: " + std::to_string(keep) + "; 0 keeps all, or a number of them");
+    if (keep_every < 0)
+      throw InputError("checkpoint", "keep_every: " + std::to_string(keep_every) + "; 0, or a number of updates");
     snapshot = snapshot_of(training, progress);
     mine = Json({{"compared", snapshot.compared}, {"rank", snapshot.rank}}).dump();
   });
@@ -265,7 +267,7 @@ std::filesystem::path save(const World& world, const std::filesystem::path& fold
     for (const std::string& text : texts) ranks.push_back(Json::parse(text));
     refuse_differing_ranks(ranks);
     save_checkpoint(folder, progress.update, content_of(world, snapshot, ranks));
-    prune_checkpoints(folder, training.run_id, keep);
+    prune_checkpoints(folder, training.run_id, {.keep = keep, .keep_every = keep_every});
   });
   return folder / step_folder_name(progress.update);
 }

@@ -71,12 +71,13 @@ struct Loaded : Progress {
 };
 
 /// Saves under `folder`/step-<update>, whole or not at all, in place of an older one of that name; then removes the
-/// run's oldest until `keep` are left (0: keeps all). Rank 0 writes its own buffers: under DistributedDataParallel call
-/// sync_buffers() before. Returns the path when it is on the disk. All ranks throw the same error: InputError for what
-/// cannot be saved, naming it; CheckError where a rank's parameters, optimizer state, update or extra values are not
-/// rank 0's, naming rank and tensor; RunError where it cannot be written. Collective.
+/// run's oldest until `keep` are left (0: keeps all), but none whose update `keep_every` divides (0: no such rule).
+/// Rank 0 writes its own buffers: under DistributedDataParallel call sync_buffers() before. Returns the path when it is
+/// on the disk. All ranks throw the same error: InputError for what cannot be saved, naming it; CheckError where a
+/// rank's parameters, optimizer state, update or extra values are not rank 0's, naming rank and tensor; RunError where
+/// it cannot be written. Collective.
 std::filesystem::path save(const World& world, const std::filesystem::path& folder, const Training& training,
-                           const Progress& progress, std::int64_t keep = 0);
+                           const Progress& progress, std::int64_t keep = 0, std::int64_t keep_every = 0);
 
 /// Verifies the checkpoint at `path` (rank 0's, which all ranks must be able to read) and puts it into `training`.
 /// Nothing is changed on any rank unless everything fits on all: all throw the same CheckError naming file and tensor

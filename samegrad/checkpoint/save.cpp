@@ -45,7 +45,7 @@ struct TensorFile {
 }  // namespace
 
 std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, std::int64_t update,
-                                      const CheckpointContent& content, ReplaceWay way) {
+                                      const CheckpointContent& content, FileOperations& files) {
   SAMEGRAD_CHECK_OP(update, >=, 0);
   SAMEGRAD_CHECK_OP(content.state.value("run_id", Json()).is_string(), ==, true);
   const TensorFile model(content.model, content.model_metadata);
@@ -66,30 +66,29 @@ std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, 
     std::string name;
     std::vector<std::string_view> pieces;
   };
-  std::vector<File> files = {{std::string(kModelFile), model.pieces},
+  std::vector<File> parts = {{std::string(kModelFile), model.pieces},
                              {std::string(kOptimizerFile), optimizer.pieces},
                              {std::string(kStateFile), {state}}};
   if (!content.extra.empty()) {
-    files.push_back({std::string(kExtraFile), extra.pieces});
+    parts.push_back({std::string(kExtraFile), extra.pieces});
   }
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    files.push_back({rank_file_name(i), {ranks[i]}});
+    parts.push_back({rank_file_name(i), {ranks[i]}});
   }
   std::size_t bytes_needed = 0;
-  for (const File& file : files) {
+  for (const File& file : parts) {
     for (const std::string_view piece : file.pieces) {
       bytes_needed += piece.size();
     }
   }
 
-  remove_leftovers(checkpoints);
-  StagedFolder folder(checkpoints, update, static_cast<std::int64_t>(bytes_needed));
-  for (const File& file : files) {
+  StagedFolder folder(files, checkpoints, update, static_cast<std::int64_t>(bytes_needed));
+  for (const File& file : parts) {
     manifest.files.push_back(folder.write(file.name, file.pieces));
   }
   const std::string text = manifest_text(manifest);
   folder.write(std::string(kManifestFile), std::array<std::string_view, 1>{text});
-  return folder.place(way);
+  return folder.place();
 }
 
 }  // namespace samegrad

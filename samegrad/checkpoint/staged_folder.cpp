@@ -1,172 +1,161 @@
 #include "samegrad/checkpoint/staged_folder.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
+#include <future>
 #include <utility>
 
-#include "samegrad/base/atomic_file.h"
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/fault_point.h"
+#include "samegrad/checkpoint/leftovers.h"
 #include "samegrad/checkpoint/step_name.h"
 
 namespace samegrad {
 namespace {
 
-/// Returns 0 or errno. Each new folder is made known to its parent on disk.
-int make_folder_durably(const std::filesystem::path& folder) {
-  if (mkdir(folder.c_str(), 0777) == 0) {
-    fsync_folder(folder.parent_path());
-    return 0;
-  }
-  if (errno == EEXIST) {
-    return std::filesystem::is_directory(folder) ? 0 : ENOTDIR;
-  }
-  if (errno != ENOENT) {
-    return errno;
-  }
-  if (std::filesystem::is_directory(folder.parent_path())) return ENOENT;  // as in /proc: no folder can be made there
-  const int reason = make_folder_durably(folder.parent_path());
-  return reason != 0 ? reason : make_folder_durably(folder);
+constexpr std::size_t kHashedBeside = std::size_t{1} << 20;
+
+std::string digest_of(std::span<const std::string_view> pieces) {
+  Sha256 hash;
+  for (const std::string_view piece : pieces) hash.update(piece);
+  return hash.hex();
 }
 
-bool process_is_gone(pid_t process) {
-  // This process has just begun its save: what carries its id is of an earlier process.
-  return process == getpid() || (kill(process, 0) != 0 && errno == ESRCH);
-}
+/// Closed on every way out.
+struct OpenFile {
+  FileOperations& files;
+  int descriptor = -1;
 
-/// A descriptor that is closed on every way out.
-class OpenFile {
- public:
-  explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
-  ~OpenFile() {
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-    }
-  }
+  explicit OpenFile(FileOperations& with) : files(with) {}
+  ~OpenFile() { close(); }
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  int get() const { return descriptor_; }
-  /// Returns 0 or errno.
-  int close() { return ::close(std::exchange(descriptor_, -1)) == 0 ? 0 : errno; }
-
- private:
-  int descriptor_;
+  int close() { return descriptor < 0 ? 0 : files.close(std::exchange(descriptor, -1)); }
 };
 
 }  // namespace
 
-StagedFolder::StagedFolder(const std::filesystem::path& checkpoints, std::int64_t update, std::int64_t bytes_needed)
-    : checkpoints_(std::filesystem::absolute(checkpoints).lexically_normal()),
+StagedFolder::StagedFolder(FileOperations& files, const std::filesystem::path& checkpoints, std::int64_t update,
+                           std::int64_t bytes_needed)
+    : files_(&files),
+      checkpoints_(std::filesystem::absolute(checkpoints).lexically_normal()),
       update_(update),
       bytes_needed_(bytes_needed) {
   if (!checkpoints_.has_filename()) {
     checkpoints_ = checkpoints_.parent_path();  // "x/checkpoints/" names the same folder
   }
-  if (const int reason = make_folder_durably(checkpoints_); reason != 0) {
-    fail("making the folder", reason);
-  }
+  prepare_checkpoints();
   fault_point("save:begin", kSavingRank, update_);
   const std::filesystem::path staged = checkpoints_ / aside_name(AsideKind::kSaving, update_).text();
-  if (mkdir(staged.c_str(), 0777) != 0) {
-    fail("making " + staged.filename().string(), errno);
-  }
+  check(files_->make_folder(staged), "making " + staged.filename().string());
   staged_ = staged;
 }
 
 StagedFolder::~StagedFolder() {
-  if (!placed_) {
-    std::error_code ignored;  // what stays is hidden, and the next save removes it
-    std::filesystem::remove_all(staged_, ignored);
+  if (!placed_ && !staged_.empty()) remove_tree(*files_, staged_);  // what stays is hidden; the next save removes it
+}
+
+void StagedFolder::prepare_checkpoints() {
+  check(make_folders(*files_, checkpoints_), "making the folder");
+  std::vector<std::string> names;
+  check(files_->list(checkpoints_, names), "reading the folder");
+  const auto is_step = [](const std::string& name) { return parse_step_folder_name(name).has_value(); };
+  if (std::ranges::none_of(names, is_step)) {
+    // Whoever made the folders above may have died before they were on the disk.
+    check(fsync_folders_above(*files_, checkpoints_), "fsync of the folders above");
   }
+  check(remove_leftovers(*files_, checkpoints_, names), "fsync of the folder");
 }
 
 ManifestFile StagedFolder::write(const std::string& name, std::span<const std::string_view> pieces) {
+  std::size_t size = 0;
+  for (const std::string_view piece : pieces) size += piece.size();
+  // Large ones are hashed while they are written.
+  const auto when = size >= kHashedBeside ? std::launch::async : std::launch::deferred;
+  std::future<std::string> digest = std::async(when, [pieces] { return digest_of(pieces); });
+
   fault_point("save:making-" + name, kSavingRank, update_);
-  OpenFile file(open((staged_ / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
-  if (file.get() < 0) {
-    fail("making " + name, errno);
-  }
-  Sha256 hash;
-  ManifestFile written{.name = name, .size = 0, .sha256 = {}};
+  OpenFile file(*files_);
+  check(files_->open_new(staged_ / name, file.descriptor), "making " + name);
+  const auto check_open = [&](int reason, const char* operation) {
+    if (reason != 0) file.close();  // or its bytes would not count as free
+    check(reason, operation + name);
+  };
   for (const std::string_view piece : pieces) {
     fault_point("save:writing-" + name, kSavingRank, update_);
-    hash.update(piece);
-    write_bytes(file.get(), name, piece);
-    written.size += static_cast<std::int64_t>(piece.size());
+    check_open(files_->write(file.descriptor, piece), "writing ");
   }
   fault_point("save:written-" + name, kSavingRank, update_);
-  if (fsync(file.get()) != 0) {
-    fail("fsync of " + name, errno);
-  }
-  if (const int reason = file.close(); reason != 0) {
-    fail("closing " + name, reason);
-  }
+  check_open(files_->fsync(file.descriptor), "fsync of ");
+  check(file.close(), "closing " + name);
   fault_point("save:synced-" + name, kSavingRank, update_);
-  written.sha256 = hash.hex();
-  return written;
+  return {.name = name, .size = static_cast<std::int64_t>(size), .sha256 = digest.get()};
 }
 
-void StagedFolder::write_bytes(int descriptor, const std::string& name, std::string_view bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno != EINTR) {
-      fail("writing " + name, errno);
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-  }
-}
-
-std::filesystem::path StagedFolder::place(ReplaceWay way) {
-  fsync_folder(staged_);
+std::filesystem::path StagedFolder::place() {
+  check(files_->fsync_folder(staged_), "fsync of " + staged_.filename().string());
   fault_point("save:folder-synced", kSavingRank, update_);
   std::filesystem::path final_path = checkpoints_ / step_folder_name(update_);
-  const std::filesystem::path old =
-      place_folder(staged_, final_path, checkpoints_ / aside_name(AsideKind::kReplaced, update_).text(), way, update_);
+  const std::filesystem::path old = take_name(final_path);
   placed_ = true;
   fault_point("save:placed", kSavingRank, update_);
-  fsync_folder(checkpoints_);
+  check(files_->fsync_folder(checkpoints_), "fsync of the folder that it is in");
   fault_point("save:parent-synced", kSavingRank, update_);
   if (!old.empty()) {
-    std::error_code ignored;  // the new one is safe; what stays is hidden, and the next save removes it
-    std::filesystem::remove_all(old, ignored);
+    remove_tree(*files_, old);  // the new one is safe; what stays is hidden, and the next save removes it
     fault_point("save:old-removed", kSavingRank, update_);
   }
   return final_path;
 }
 
-void StagedFolder::fail(const std::string& operation, int reason) const {
+/// Returns where the older one of that name is now; an empty path where there was none.
+std::filesystem::path StagedFolder::take_name(const std::filesystem::path& final_path) {
+  const std::string renaming = "renaming " + staged_.filename().string() + " to it";
   std::error_code error;
-  const std::filesystem::space_info space = std::filesystem::space(checkpoints_, error);
-  throw RunError("checkpoint", (checkpoints_ / step_folder_name(update_)).string() + ": " + operation + ": " +
-                                   std::strerror(reason) + "; needs about " + std::to_string(bytes_needed_) +
-                                   " bytes, " + (error ? "an unknown number of" : std::to_string(space.available)) +
-                                   " bytes are free there; nothing of this save stays");
+  const std::filesystem::file_status there = std::filesystem::symlink_status(final_path, error);
+  if (!std::filesystem::exists(there)) {
+    check(files_->rename(staged_, final_path), renaming);
+    return {};
+  }
+  if (!std::filesystem::is_directory(there)) {
+    fail("is no folder; a checkpoint does not replace it: move it away");
+  }
+  const int exchanged = files_->exchange(staged_, final_path);
+  if (exchanged == 0) return staged_;
+  if (exchanged != EINVAL && exchanged != ENOSYS) {
+    check(exchanged, "exchanging it with " + staged_.filename().string());
+  }
+  std::filesystem::path aside = checkpoints_ / aside_name(AsideKind::kReplaced, update_).text();
+  check(files_->rename(final_path, aside), "renaming it to " + aside.filename().string());
+  fault_point("save:old-aside", kSavingRank, update_);
+  if (const int reason = files_->rename(staged_, final_path); reason != 0) {
+    files_->rename(aside, final_path);  // where this fails too, it is found under its hidden name
+    check(reason, renaming);
+  }
+  return aside;
 }
 
-void remove_leftovers(const std::filesystem::path& checkpoints) {
-  std::error_code error;
-  for (auto entry = std::filesystem::directory_iterator(checkpoints, error);
-       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    const std::optional<AsideName> name = parse_aside_name(entry->path().filename().string());
-    if (!name || !process_is_gone(name->process)) {
-      continue;
-    }
-    std::error_code ignored;
-    const std::filesystem::path final_path = checkpoints / name->step_folder;
-    if (name->kind == AsideKind::kReplaced && !std::filesystem::exists(final_path, ignored)) {
-      std::filesystem::rename(entry->path(), final_path, ignored);
-    } else {
-      std::filesystem::remove_all(entry->path(), ignored);
-    }
+void StagedFolder::check(int reason, const std::string& operation) {
+  if (reason != 0) fail(operation + ": " + std::strerror(reason));
+}
+
+void StagedFolder::fail(const std::string& what) {
+  std::string rest = "nothing of this save stays";
+  if (placed_) {
+    rest = "it is there whole, but a power loss may undo that";
+  } else if (!staged_.empty()) {
+    const std::string hidden = std::exchange(staged_, {}).string();
+    if (remove_tree(*files_, hidden) != 0) rest = hidden + " could not be removed; the next save tries again";
   }
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(checkpoints_, error);
+  throw RunError("checkpoint", (checkpoints_ / step_folder_name(update_)).string() + ": " + what + "; needs about " +
+                                   std::to_string(bytes_needed_) + " bytes, " +
+                                   (error ? "an unknown number of" : std::to_string(space.available)) +
+                                   " bytes are free there; " + rest);
 }
 
 }  // namespace samegrad

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "samegrad/base/file_operations.h"
 #include "samegrad/checkpoint/manifest.h"
-#include "samegrad/checkpoint/place_folder.h"
 
 namespace samegrad {
 
@@ -17,9 +17,11 @@ inline constexpr int kSavingRank = 0;
 
 class StagedFolder {
  public:
-  /// Makes `checkpoints` where it is missing, durably, and `.saving-step-<update>-<process>` in it. `bytes_needed` is
-  /// for messages. Throws RunError.
-  StagedFolder(const std::filesystem::path& checkpoints, std::int64_t update, std::int64_t bytes_needed);
+  /// Makes `checkpoints` where it is missing, durably, removes what dead processes left in it, and makes
+  /// `.saving-step-<update>-<process>` in it. `bytes_needed` is for messages. `files` must outlive this. Throws
+  /// RunError.
+  StagedFolder(FileOperations& files, const std::filesystem::path& checkpoints, std::int64_t update,
+               std::int64_t bytes_needed);
   /// Removes the folder unless it was placed.
   ~StagedFolder();
   StagedFolder(const StagedFolder&) = delete;
@@ -29,24 +31,24 @@ class StagedFolder {
   /// memory, so what a disk does to them later is found. Throws RunError naming path, bytes needed and bytes free.
   ManifestFile write(const std::string& name, std::span<const std::string_view> pieces);
 
-  /// fsyncs the folder, gives it its final name, fsyncs the parent, removes an older folder of that name. Returns the
-  /// final path. Throws RunError.
-  std::filesystem::path place(ReplaceWay way);
+  /// fsyncs the folder and gives it its final name, in one step also where an older folder has that name (in two
+  /// renames on a file system without exchange: a crash between them leaves the old one hidden, where it is found).
+  /// fsyncs the parent, and then removes the older one. Returns the final path. Throws RunError: before the final name
+  /// is taken nothing of this save stays; where the parent's fsync fails both stay, whole, the older one hidden.
+  std::filesystem::path place();
 
  private:
-  [[noreturn]] void fail(const std::string& operation, int reason) const;
-  void write_bytes(int descriptor, const std::string& name, std::string_view bytes) const;
+  void prepare_checkpoints();
+  std::filesystem::path take_name(const std::filesystem::path& final_path);
+  void check(int reason, const std::string& operation);
+  [[noreturn]] void fail(const std::string& what);
 
+  FileOperations* files_;
   std::filesystem::path checkpoints_;
   std::int64_t update_;
   std::int64_t bytes_needed_;
   std::filesystem::path staged_;
   bool placed_ = false;
 };
-
-/// Removes hidden folders in `checkpoints` whose process is gone: half written saves, replaced and removed checkpoints.
-/// A replaced one whose successor never came gets its name back. What cannot be removed stays: the next save tries
-/// again. Local.
-void remove_leftovers(const std::filesystem::path& checkpoints);
 
 }  // namespace samegrad

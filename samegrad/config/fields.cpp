@@ -174,7 +174,10 @@ void add_how(std::vector<Field>& fields) {
       .add<&Checkpoint::every>("every", "updates between checkpoints; 0: at a stop and at the end only",
                                IntegerLimits{0, kMany}, {"save_steps"})
       .add<&Checkpoint::keep>("keep", "newest checkpoints that are kept; 0: all", IntegerLimits{0, kMany},
-                              {"save_total_limit"});
+                              {"save_total_limit"})
+      .add<&Checkpoint::keep_every>("keep_every", "kept besides: those whose update this divides; 0: none",
+                                    IntegerLimits{0, kMany})
+      .add<&Checkpoint::async>("async", "train on while a checkpoint is written, from a copy in memory", NoLimits{});
   SectionTable<&RunConfig::logging>(fields, "logging", Bits::kDoesNotDecide)
       .add<&LoggingConfig::every>("every", "updates between progress lines when the output is no terminal",
                                   IntegerLimits{1, kMany}, {"logging_steps"});

@@ -92,8 +92,10 @@ struct EvaluationConfig {
 
 /// `checkpoint`.
 struct CheckpointConfig {
-  std::int64_t every = 0;  ///< 0: at a stop and at the end only
-  std::int64_t keep = 0;   ///< newest ones kept; 0: all
+  std::int64_t every = 0;       ///< 0: at a stop and at the end only
+  std::int64_t keep = 0;        ///< newest ones kept; 0: all
+  std::int64_t keep_every = 0;  ///< besides, those whose update this divides; 0: none
+  bool async = false;           ///< training goes on while one is written; costs its size in memory
 };
 
 /// `logging`.

@@ -14,7 +14,7 @@ namespace {
 constexpr int kCrashed = 77;
 
 /// Saves in a child that leaves at its `point`-th fault point. False where the save has fewer points.
-bool crash_at(int point, const std::filesystem::path& checkpoints, std::int64_t update, ReplaceWay way) {
+bool crash_at(int point, const std::filesystem::path& checkpoints, std::int64_t update, FileOperations& files) {
   const pid_t child = fork();
   if (child == 0) {
     int left = point;
@@ -23,7 +23,7 @@ bool crash_at(int point, const std::filesystem::path& checkpoints, std::int64_t 
         _exit(kCrashed);
       }
     };
-    save_small(checkpoints, update, "run-a", 2.0F, way);
+    save_small(checkpoints, update, "run-a", 2.0F, files);
     _exit(0);
   }
   int status = 0;
@@ -45,12 +45,12 @@ struct Outcomes {
 };
 
 /// Crashes a save of `update` over a whole step-0002 at every point; each time a whole checkpoint must be found.
-Outcomes crash_everywhere(std::int64_t update, ReplaceWay way) {
+Outcomes crash_everywhere(std::int64_t update, FileOperations& files) {
   Outcomes outcomes;
   while (true) {
     const TemporaryFolder folder(Medium::kMemory);
     const std::filesystem::path old = save_small(folder.path(), 2, "run-a", 1.0F);
-    if (!crash_at(outcomes.points, folder.path(), update, way)) {
+    if (!crash_at(outcomes.points, folder.path(), update, files)) {
       return outcomes;
     }
     ++outcomes.points;
@@ -64,7 +64,7 @@ Outcomes crash_everywhere(std::int64_t update, ReplaceWay way) {
       EXPECT_EQ(latest.found->update, is_new ? update : 2);
     }
     EXPECT_TRUE(latest.passed_over.empty()) << "point " << outcomes.points;
-    if (way == ReplaceWay::kExchange) {
+    if (&files == &real_files()) {
       EXPECT_NO_THROW(verify_checkpoint(old)) << "point " << outcomes.points;
     }
 
@@ -77,20 +77,21 @@ Outcomes crash_everywhere(std::int64_t update, ReplaceWay way) {
 }
 
 TEST(CrashInSave, OfANewCheckpointLeavesTheOldOneOrBoth) {
-  const Outcomes outcomes = crash_everywhere(4, ReplaceWay::kExchange);
+  const Outcomes outcomes = crash_everywhere(4, real_files());
   EXPECT_GT(outcomes.points, 20);
   EXPECT_GT(outcomes.old_ones, 20);
   EXPECT_EQ(outcomes.new_ones, 2);  // after the rename, and after the parent's fsync
 }
 
 TEST(CrashInSave, OverACheckpointOfTheSameNameLeavesTheOldOrTheNewUnderThatName) {
-  const Outcomes outcomes = crash_everywhere(2, ReplaceWay::kExchange);
+  const Outcomes outcomes = crash_everywhere(2, real_files());
   EXPECT_GT(outcomes.old_ones, 20);
   EXPECT_EQ(outcomes.new_ones, 3);  // also after the old one's removal
 }
 
 TEST(CrashInSave, WithoutExchangeLeavesTheOldOrTheNewWhereItIsFound) {
-  const Outcomes outcomes = crash_everywhere(2, ReplaceWay::kTwoRenames);
+  NoExchange files;
+  const Outcomes outcomes = crash_everywhere(2, files);
   EXPECT_GT(outcomes.old_ones, 21);  // one of them set aside
   EXPECT_EQ(outcomes.new_ones, 3);
 }

@@ -79,11 +79,11 @@ TEST(PruneCheckpoints, KeepsTheNewestCompleteOnesOfTheRunAndTouchesNothingElse) 
   damage(save_small(folder.path(), 4));
   damage(save_small(folder.path(), 9));
   save_small(folder.path(), 0, "run-b");
-  EXPECT_EQ(prune_checkpoints(folder.path(), "run-a", 2),
+  EXPECT_EQ(prune_checkpoints(folder.path(), "run-a", {.keep = 2}),
             (std::vector<std::filesystem::path>{folder.path() / "step-0002", folder.path() / "step-0001"}));
   EXPECT_EQ(names_in(folder.path()),
             (std::vector<std::string>{"step-0000", "step-0003", "step-0004", "step-0005", "step-0009"}));
-  EXPECT_TRUE(prune_checkpoints(folder.path(), "run-a", 2).empty());
+  EXPECT_TRUE(prune_checkpoints(folder.path(), "run-a", {.keep = 2}).empty());
 }
 
 TEST(PruneCheckpoints, NeverTakesTheLastCompleteOneHoweverManyDamagedOnesAreNewer) {
@@ -91,15 +91,25 @@ TEST(PruneCheckpoints, NeverTakesTheLastCompleteOneHoweverManyDamagedOnesAreNewe
   save_small(folder.path(), 1);
   damage(save_small(folder.path(), 2));
   damage(save_small(folder.path(), 3));
-  EXPECT_TRUE(prune_checkpoints(folder.path(), "run-a", 1).empty());
+  EXPECT_TRUE(prune_checkpoints(folder.path(), "run-a", {.keep = 1}).empty());
   EXPECT_EQ(find_latest(folder.path(), "run-a").found->update, 1);
+}
+
+TEST(PruneCheckpoints, KeepsBesidesThoseWhoseUpdateKeepEveryDivides) {
+  const TemporaryFolder folder;
+  for (const std::int64_t update : {3, 10, 15, 20, 25, 28, 29}) save_small(folder.path(), update);
+  prune_checkpoints(folder.path(), "run-a", {.keep = 2, .keep_every = 10});
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-0010", "step-0020", "step-0028", "step-0029"}));
+  save_small(folder.path(), 30);
+  prune_checkpoints(folder.path(), "run-a", {.keep = 1, .keep_every = 10});
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-0010", "step-0020", "step-0030"}));
 }
 
 TEST(PruneCheckpoints, KeepZeroKeepsAll) {
   const TemporaryFolder folder;
   save_small(folder.path(), 1);
   save_small(folder.path(), 2);
-  EXPECT_TRUE(prune_checkpoints(folder.path(), "run-a", 0).empty());
+  EXPECT_TRUE(prune_checkpoints(folder.path(), "run-a", {.keep = 0}).empty());
   EXPECT_EQ(names_in(folder.path()).size(), 2U);
 }
 

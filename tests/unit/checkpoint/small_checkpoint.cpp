@@ -1,6 +1,7 @@
 #include "tests/unit/checkpoint/small_checkpoint.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <numeric>
@@ -41,9 +42,11 @@ SmallContent::SmallContent(float seed, const std::string& run_id) : weight{}, co
 }
 
 std::filesystem::path save_small(const std::filesystem::path& checkpoints, std::int64_t update,
-                                 const std::string& run_id, float seed, ReplaceWay way) {
-  return save_checkpoint(checkpoints, update, SmallContent(seed, run_id).content, way);
+                                 const std::string& run_id, float seed, FileOperations& files) {
+  return save_checkpoint(checkpoints, update, SmallContent(seed, run_id).content, files);
 }
+
+int NoExchange::exchange(const std::filesystem::path& /*a*/, const std::filesystem::path& /*b*/) { return EINVAL; }
 
 std::string file_text(const std::filesystem::path& path) {
   std::ostringstream text;

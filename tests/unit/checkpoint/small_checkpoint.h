@@ -42,7 +42,13 @@ struct SmallContent {
 /// Saves a SmallContent; returns its path.
 std::filesystem::path save_small(const std::filesystem::path& checkpoints, std::int64_t update,
                                  const std::string& run_id = "run-a", float seed = 1.0F,
-                                 ReplaceWay way = ReplaceWay::kExchange);
+                                 FileOperations& files = real_files());
+
+/// A file system that cannot exchange two names in one step.
+class NoExchange : public FileOperations {
+ public:
+  int exchange(const std::filesystem::path& a, const std::filesystem::path& b) override;
+};
 
 std::string file_text(const std::filesystem::path& path);
 void write_text(const std::filesystem::path& path, std::string_view text);
