@@ -109,11 +109,15 @@ int make_folders(FileOperations& files, const std::filesystem::path& folder) {
 }
 
 int fsync_folders_above(FileOperations& files, const std::filesystem::path& folder) {
-  std::filesystem::path below = folder;
-  while (below.has_relative_path()) {
-    below = below.parent_path();
-    if (access(below.c_str(), R_OK | W_OK) != 0) return 0;
-    if (const int reason = files.fsync_folder(below); reason != 0) return reason;
+  struct stat own {};
+  struct stat above {};
+  if (stat(folder.c_str(), &own) != 0) return errno;
+  std::filesystem::path path = folder;
+  while (path.has_relative_path()) {
+    path = path.parent_path();
+    if (stat(path.c_str(), &above) != 0 || above.st_dev != own.st_dev || access(path.c_str(), R_OK | W_OK) != 0)
+      return 0;
+    if (const int reason = files.fsync_folder(path); reason != 0) return reason;
   }
   return 0;
 }

@@ -43,7 +43,8 @@ FileOperations& real_files();
 /// Local.
 int make_folders(FileOperations& files, const std::filesystem::path& folder);
 
-/// fsyncs the folders above `folder`, up to the first in which this process may not write. 0 or errno. Local.
+/// fsyncs the folders above `folder`, up to the first in which this process may not write or that lies in another file
+/// system. 0 or errno. Local.
 int fsync_folders_above(FileOperations& files, const std::filesystem::path& folder);
 
 /// Removes `path` and all below it, links themselves and not what they lead to. 0, also where nothing is there, or the
