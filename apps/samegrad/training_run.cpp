@@ -106,7 +106,7 @@ int TrainingRun::run() {
       if (log_) log_->update_done(result, validation);
     });
     const std::int64_t every = context_->config.checkpoint.every;
-    if (result.save_asked || (every > 0 && result.update % every == 0)) save();
+    if (result.save_asked || (every > 0 && result.update % every == 0)) save(/*train_on=*/true);
   }
   save();
   save_final_parameters(/*replace=*/true);
@@ -139,7 +139,7 @@ UpdateResult TrainingRun::one_update() {
   if (command_->trace_ids && context_->leader()) {
     std::cout << trace_ids_text(context_->run.plan->window(trainer_.state().update + 1), context_->comm->size());
   }
-  UpdateWishes wishes{.stop = stop_signal() != 0, .save = save_signal()};
+  UpdateWishes wishes{.stop = stop_signal() != 0, .save = save_signal(), .first = [&] { async_save_.check(); }};
   if (!command_->dump_gradients.empty()) {
     wishes.on_gradient = [&](std::span<const float> gradient) { dump_gradient(gradient); };
   }
@@ -168,22 +168,34 @@ std::optional<Evaluation> TrainingRun::validation_due(std::int64_t update) {
                   context_->config.evaluation.batch_size, *context_->comm, context_->timeout());
 }
 
-void TrainingRun::save() {
+void TrainingRun::save(bool train_on) {
   const std::int64_t update = trainer_.state().update;
   forget_save_signal();  // what comes from here on may want more than this checkpoint
-  if (update == progress_->saved) return;
+  const CheckpointConfig& options = context_->config.checkpoint;
+  const bool is_saved = update == saved_update_;
+  if (is_saved && !options.async) return;
   together(*context_->comm, "save", update, context_->timeout(), [&] {
     if (!context_->leader()) return;
-    const bool replaces = std::filesystem::exists(context_->paths.checkpoints / step_folder_name(update));
+    async_save_.wait();
+    if (is_saved) return;
+    const std::filesystem::path& checkpoints = context_->paths.checkpoints;
+    const bool replaces = std::filesystem::exists(checkpoints / step_folder_name(update));
     CheckpointContent content = training_content(trainer_.state(), context_->config, *context_->run.plan,
                                                  {run_id_, kind_, context_->run.data.lock});
     content.manifest_facts = manifest_facts(*context_);
-    const std::filesystem::path path = save_checkpoint(context_->paths.checkpoints, update, content);
-    log_info("saved " + path.string() + (replaces ? ", in place of an older one" : ""));
-    prune_checkpoints(context_->paths.checkpoints, run_id_,
-                      {context_->config.checkpoint.keep, context_->config.checkpoint.keep_every});
+    const auto done = [this, update, replaces, checkpoints, options](const std::filesystem::path& path) {
+      progress_->saved = update;
+      log_info("saved " + path.string() + (replaces ? ", in place of an older one" : ""));
+      prune_checkpoints(checkpoints, run_id_, {.keep = options.keep, .keep_every = options.keep_every});
+    };
+    if (train_on && options.async) {
+      async_save_.start(checkpoints, update, content, done);
+    } else {
+      done(save_checkpoint(checkpoints, update, content));
+    }
   });
-  progress_->saved = update;
+  saved_update_ = update;
+  if (!train_on || !options.async) progress_->saved = update;
 }
 
 void TrainingRun::save_final_parameters(bool replace) {

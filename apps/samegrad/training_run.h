@@ -10,6 +10,7 @@
 #include "apps/samegrad/run_context.h"
 #include "apps/samegrad/start_point.h"
 #include "apps/samegrad/training_log.h"
+#include "samegrad/checkpoint/async_save.h"
 #include "samegrad/train/trainer.h"
 
 namespace samegrad {
@@ -36,7 +37,8 @@ class TrainingRun {
   UpdateResult one_update();
   void dump_gradient(std::span<const float> gradient);
   std::optional<Evaluation> validation_due(std::int64_t update);
-  void save();
+  /// Returns when the checkpoint is on the disk; with `train_on` under checkpoint.async, when it has been copied.
+  void save(bool train_on = false);
   void save_final_parameters(bool replace);
   int agreed_signal();
   void show_summary(const std::string& outcome);
@@ -51,6 +53,8 @@ class TrainingRun {
   std::string kind_;
   std::optional<TrainingLog> log_;
   TrainingProgress* progress_;
+  std::int64_t saved_update_ = -1;  // or being saved
+  AsyncSave async_save_;            // last: it waits for the save in flight, which uses the others
 };
 
 }  // namespace samegrad

@@ -45,6 +45,7 @@ UpdateResult Trainer::train_update(const UpdateWishes& wishes) {
   WindowBatches batches;
   PlanWindow plan_window;
   try {
+    if (wishes.first) wishes.first();
     plan_window = plan_->window(result.update);
     result.epoch = plan_window.epoch;
     batches = window_batches(plan_window, range, *train_, objective_);

@@ -30,6 +30,8 @@ struct RankShare {
 struct UpdateWishes {
   bool stop = false;  ///< all ranks stop before it
   bool save = false;  ///< UpdateResult::save_asked
+  /// What it throws on a rank refuses the window on all.
+  std::function<void()> first = {};
   /// Sees the reduced flat gradient before clipping.
   std::function<void(std::span<const float>)> on_gradient = {};
 };
