@@ -10,11 +10,42 @@ std::int64_t monotonic_ns() {
       .count();
 }
 
+std::string_view operation_name(CallOperation operation) {
+  switch (operation) {
+    case CallOperation::kAllToAll:
+      return "all_to_all";
+    case CallOperation::kAllGather:
+      return "all_gather";
+    case CallOperation::kBroadcast:
+      return "broadcast";
+    case CallOperation::kAllReduce:
+      return "all_reduce";
+    case CallOperation::kBarrier:
+      return "barrier";
+    case CallOperation::kNone:
+      break;
+  }
+  return "nothing";
+}
+
+std::string_view dtype_name(CallDtype dtype) {
+  switch (dtype) {
+    case CallDtype::kFloat32:
+      return "float32";
+    case CallDtype::kFloat64:
+      return "float64";
+    case CallDtype::kBytes:
+      break;
+  }
+  return "";
+}
+
 CallRecord record_call(CallOperation operation, int root, std::size_t bytes, const CallLabel& label) {
   CallRecord call;
   call.operation = operation;
   call.root = root;
   call.bytes = bytes;
+  call.dtype = label.dtype;
   call.update = label.update;
   std::copy_n(label.name.begin(), std::min(label.name.size(), call.name.size() - 1), call.name.begin());
   call.entered_ns = monotonic_ns();
@@ -22,7 +53,7 @@ CallRecord record_call(CallOperation operation, int root, std::size_t bytes, con
 }
 
 bool same_call(const CallRecord& a, const CallRecord& b) {
-  return a.operation == b.operation && a.root == b.root && a.bytes == b.bytes && a.name == b.name;
+  return a.operation == b.operation && a.root == b.root && a.bytes == b.bytes && a.dtype == b.dtype && a.name == b.name;
 }
 
 }  // namespace samegrad

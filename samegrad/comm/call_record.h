@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "samegrad/comm/communicator.h"
 
@@ -11,11 +12,22 @@ namespace samegrad {
 
 enum class CallOperation : std::uint32_t { kNone = 0, kAllToAll, kAllGather, kBroadcast, kBarrier, kAllReduce };
 
+inline constexpr CallOperation kLastCallOperation = CallOperation::kAllReduce;
+inline constexpr CallDtype kLastCallDtype = CallDtype::kFloat64;
+
+/// "all_gather", ...; "nothing" for kNone. Local.
+std::string_view operation_name(CallOperation operation);
+
+/// "float32", "float64"; "" for kBytes. Local.
+std::string_view dtype_name(CallDtype dtype);
+
 /// What a rank called. Plain bytes: it travels through shared memory and sockets.
 struct CallRecord {
   CallOperation operation = CallOperation::kNone;
   std::int32_t root = 0;
   std::uint64_t bytes = 0;  ///< of this rank's part, the same on all ranks
+  CallDtype dtype = CallDtype::kBytes;
+  std::uint32_t number = 0;  ///< which collective call of this rank it is, from 1, modulo 2^32
   std::array<char, 48> name{};
   std::int64_t update = 0;
   std::int64_t entered_ns = 0;  ///< monotonic clock of this host

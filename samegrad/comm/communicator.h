@@ -11,11 +11,15 @@
 
 namespace samegrad {
 
+/// What the bytes of a call are, where that is known: ranks that disagree are told so.
+enum class CallDtype : std::uint32_t { kBytes = 0, kFloat32, kFloat64 };
+
 /// Names a call in errors, and bounds its wait.
 struct CallLabel {
   std::string_view name;    ///< what is exchanged, e.g. "agreement", "gradient"
   std::int64_t update = 0;  ///< the update being made; 0 outside training
   std::chrono::milliseconds timeout{1'800'000};
+  CallDtype dtype = CallDtype::kBytes;
 };
 
 class Communicator {

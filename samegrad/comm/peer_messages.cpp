@@ -32,24 +32,6 @@ std::string last_seen(const MissingPeer& peer) {
          seconds(ago) + " ago";
 }
 
-std::string_view operation_name(CallOperation operation) {
-  switch (operation) {
-    case CallOperation::kAllToAll:
-      return "all_to_all";
-    case CallOperation::kAllGather:
-      return "all_gather";
-    case CallOperation::kBroadcast:
-      return "broadcast";
-    case CallOperation::kAllReduce:
-      return "all_reduce";
-    case CallOperation::kBarrier:
-      return "barrier";
-    case CallOperation::kNone:
-      break;
-  }
-  return "nothing";
-}
-
 std::string described(int rank, const CallRecord& call) {
   return "rank " + std::to_string(rank) + " calls " + std::string(operation_name(call.operation)) + " " +
          call_name(call.name.data(), call.update) + " (" + std::to_string(call.bytes) + " bytes, root " +

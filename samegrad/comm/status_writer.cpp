@@ -1,0 +1,154 @@
+#include "samegrad/comm/status_writer.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "samegrad/comm/process_watch.h"
+
+namespace samegrad {
+namespace {
+
+template <std::size_t kSize>
+void put_text(std::array<char, kSize>& chars, std::string_view text) {
+  chars.fill('\0');
+  std::transform(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(text.size(), kSize - 1)),
+                 chars.begin(), [](char c) { return c >= ' ' && c <= '~' ? c : '?'; });
+}
+
+void store(StatusImage& image, std::uint64_t current, const StatusMoment& moment) {
+  image.moments[current % 2].store(moment);
+  image.current.store(current, std::memory_order_release);
+  // The next moment's words must not show before this number does.
+  std::atomic_thread_fence(std::memory_order_release);
+}
+
+class SpinLock {
+ public:
+  explicit SpinLock(std::atomic_flag& flag) : flag_(flag) {
+    while (flag_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  }
+  ~SpinLock() { flag_.clear(std::memory_order_release); }
+  SpinLock(const SpinLock&) = delete;
+  SpinLock& operator=(const SpinLock&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
+};
+
+/// The file `path` with `bytes` in it, mapped; nullptr where that cannot be done. The bytes are written before they are
+/// mapped: a full disk must show here, not as a signal at a later store.
+StatusImage* mapped_file(const std::string& path, const StatusBytes& bytes) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (fd < 0) return nullptr;
+  void* base = MAP_FAILED;
+  if (pwrite(fd, &bytes, sizeof(bytes), 0) == static_cast<ssize_t>(sizeof(bytes))) {
+    base = mmap(nullptr, sizeof(StatusImage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  close(fd);
+  return base == MAP_FAILED ? nullptr : static_cast<StatusImage*>(base);
+}
+
+}  // namespace
+
+StatusWriter::StatusWriter(int rank, int world_size) {
+  identity_.image_bytes = sizeof(StatusImage);
+  identity_.rank = rank;
+  identity_.world_size = world_size;
+  identity_.pid = getpid();
+  identity_.start_time = process_start_time(identity_.pid);
+  identity_.started_realtime_ns = realtime_ns();
+  identity_.started_boot_ns = boot_ns();
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  put_text(identity_.host, host.data());
+  put_text(identity_.pid_space, pid_space_of_this_process());
+  moment_.state = static_cast<std::uint32_t>(RankState::kRunning);
+  moment_.progress_realtime_ns = identity_.started_realtime_ns;
+  moment_.progress_boot_ns = identity_.started_boot_ns;
+  put_text(moment_.phase, "start");
+}
+
+StatusWriter::~StatusWriter() {
+  for (StatusImage* const image : mapped_) munmap(image, sizeof(StatusImage));
+}
+
+bool StatusWriter::place_in_folder(const std::filesystem::path& folder) {
+  const SpinLock lock(busy_);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  const std::string path = status_path(folder, identity_.rank).string();
+  const std::string aside = path + "." + std::to_string(identity_.pid) + ".new";
+  StatusBytes bytes;
+  bytes.identity = identity_;
+  bytes.current = current_;
+  bytes.moments.fill(moment_);
+  unlink(aside.c_str());
+  StatusImage* const image = mapped_file(aside, bytes);
+  if (image == nullptr || std::rename(aside.c_str(), path.c_str()) != 0) {
+    if (image != nullptr) munmap(image, sizeof(StatusImage));
+    unlink(aside.c_str());
+    return false;
+  }
+  images_.push_back(image);
+  mapped_.push_back(image);
+  return true;
+}
+
+void StatusWriter::place_in_memory(StatusImage& image) {
+  const SpinLock lock(busy_);
+  image.identity.store(identity_);
+  store(image, current_, moment_);
+  images_.push_back(&image);
+}
+
+void StatusWriter::set_phase(std::string_view phase, std::int64_t update) {
+  const SpinLock lock(busy_);
+  put_text(moment_.phase, phase);
+  moment_.update = std::max<std::int64_t>(0, update);
+  publish();
+}
+
+void StatusWriter::enter(const CallRecord& call) {
+  const SpinLock lock(busy_);
+  moment_.state = static_cast<std::uint32_t>(RankState::kWaiting);
+  moment_.operation = static_cast<std::uint32_t>(call.operation);
+  moment_.root = call.root;
+  moment_.dtype = static_cast<std::uint32_t>(call.dtype);
+  moment_.bytes = call.bytes;
+  moment_.call_update = std::max<std::int64_t>(0, call.update);
+  put_text(moment_.name, call.name.data());
+  ++moment_.collectives;
+  moment_.entered_realtime_ns = realtime_ns();
+  moment_.entered_boot_ns = boot_ns();
+  publish();
+}
+
+void StatusWriter::leave() {
+  const SpinLock lock(busy_);
+  moment_.state = static_cast<std::uint32_t>(RankState::kRunning);
+  publish();
+}
+
+void StatusWriter::end(RankState state) {
+  const SpinLock lock(busy_);
+  moment_.state = static_cast<std::uint32_t>(state);
+  publish();
+  ended_ = true;
+}
+
+void StatusWriter::publish() {
+  if (ended_) return;
+  moment_.progress_realtime_ns = realtime_ns();
+  moment_.progress_boot_ns = boot_ns();
+  ++current_;
+  for (StatusImage* const image : images_) store(*image, current_, moment_);
+}
+
+}  // namespace samegrad
