@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "samegrad/base/check.h"
+#include "samegrad/base/element_type.h"
 #include "samegrad/objective/scale.h"
 
 namespace samegrad {
@@ -160,7 +161,8 @@ class PieceExchange {
 template <typename Element>
 ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
                       std::span<const SubtreeGradient<Element>> mine, std::span<Element> result, double divisor,
-                      const CallLabel& label) {
+                      CallLabel label) {
+  label.dtype = kElementTypeOf<Element> == ElementType::kFloat64 ? CallDtype::kFloat64 : CallDtype::kFloat32;
   SAMEGRAD_CHECK_OP(static_cast<int>(ranges.size()), ==, comm.size());
   const SubtreesByRank subtrees = subtrees_by_rank(ranges);
   check_subtrees<Element>(mine, subtrees[static_cast<std::size_t>(comm.rank())]);

@@ -52,10 +52,11 @@ std::string Meeting::await(const std::string& key, int from) const {
     if (std::optional<std::string> value = store_->get(key, std::min(kSlice, deadline_.left() + milliseconds{1}))) {
       return *std::move(value);
     }
-    const MissingPeer missing{from, 0, {}, false};
+    MissingPeer missing;
+    missing.rank = from;
     const CallLabel label{"join", 0, wait_.timeout};
     if (deadline_.passed()) {
-      throw PeerError("launch", message_late(std::span(&missing, 1), label), from);
+      throw PeerError("launch", message_late(std::span(&missing, 1), {}, label), from);
     }
     if (wait_.given_up && wait_.given_up()) {
       throw RunError("launch", "asked to stop before rank " + std::to_string(from) + " had joined");

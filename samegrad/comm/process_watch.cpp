@@ -42,8 +42,10 @@ std::optional<ProcessStat> read_process_stat(int pid) {
 
 std::uint64_t process_start_time(int pid) { return read_process_stat(pid).value_or(ProcessStat{}).start_time; }
 
+char process_state(int pid) { return read_process_stat(pid).value_or(ProcessStat{}).state; }
+
 bool process_is_stopped(int pid) {
-  const char state = read_process_stat(pid).value_or(ProcessStat{}).state;
+  const char state = process_state(pid);
   return state == 'T' || state == 't';
 }
 

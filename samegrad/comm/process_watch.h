@@ -9,6 +9,10 @@ namespace samegrad {
 /// for good, although pids are used again. 0 where /proc does not tell. Local.
 std::uint64_t process_start_time(int pid);
 
+/// What `pid` does (/proc/PID/stat, field 3): R computes, S sleeps, D waits for a disk, T is stopped by a signal, t by
+/// a debugger, Z has ended. '?' where /proc does not tell. Local.
+char process_state(int pid);
+
 /// Whether `pid` is stopped by a signal or a debugger (state T or t). False where /proc does not tell. Local.
 bool process_is_stopped(int pid);
 

@@ -1,47 +1,17 @@
 #include "samegrad/comm/shm_communicator.h"
 
-#include <linux/futex.h>
-#include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstring>
 #include <exception>
 
 #include "samegrad/base/check.h"
-#include "samegrad/base/deadline.h"
 #include "samegrad/base/error.h"
-#include "samegrad/comm/peer_messages.h"
+#include "samegrad/comm/shm_futex.h"
 
 namespace samegrad {
 namespace {
-
-using std::chrono::milliseconds;
-
-/// Longest sleep between two looks at whether the missing peers live.
-constexpr milliseconds kSlice{50};
-/// About 20 microseconds of looking before sleeping: most peers arrive within that, and a sleep costs more.
-constexpr int kSpins = 500;
-
-// Spinning takes the core from the rank one waits for, unless each has its own.
-int spins_for(int ranks) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  const bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
-  return known && ranks <= CPU_COUNT(&allowed) ? kSpins : 0;
-}
-
-void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t while_equal, milliseconds at_most) {
-  const timespec time{at_most.count() / 1000, at_most.count() % 1000 * 1'000'000};
-  // Woken, timed out, interrupted or already changed: the caller looks again in every case.
-  syscall(SYS_futex, &word, FUTEX_WAIT, while_equal, &time, nullptr, 0);
-}
-
-void futex_wake_all(const std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
 
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes > 0) {
@@ -60,9 +30,10 @@ struct ShmCommunicator::Plan {
   std::function<void(int peer, const std::byte* slot, std::size_t offset, std::size_t count)> read;
 };
 
-ShmCommunicator::ShmCommunicator(std::shared_ptr<ShmRegion> region, int rank)
+ShmCommunicator::ShmCommunicator(std::shared_ptr<ShmRegion> region, int rank, std::shared_ptr<StatusWriter> status)
     : region_(std::move(region)),
       rank_(rank),
+      status_(std::move(status)),
       watches_(static_cast<std::size_t>(region_->world_size())),
       spins_(spins_for(region_->world_size())),
       exceptions_at_start_(std::uncaught_exceptions()) {
@@ -76,6 +47,8 @@ ShmCommunicator::ShmCommunicator(std::shared_ptr<ShmRegion> region, int rank)
   }
   record.pid.store(getpid());
   record.start_time.store(process_start_time(getpid()));
+  if (!status_) status_ = std::make_shared<StatusWriter>(rank, size());
+  status_->place_in_memory(record.status);
   record.state.store(ShmRankState::kJoined);
 }
 
@@ -100,6 +73,7 @@ void ShmCommunicator::end_as(ShmRankState state, std::string_view reason) {
   std::array<char, 512> text{};
   std::copy_n(reason.begin(), std::min(reason.size(), text.size() - 1), text.begin());
   record.reason.store(text);
+  status_->end(state == ShmRankState::kLeft ? RankState::kDone : RankState::kFailed);
   record.state.store(state, std::memory_order_release);
   futex_wake_all(record.published);
 }
@@ -178,17 +152,18 @@ void ShmCommunicator::run(const Plan& plan, const CallLabel& label) {
   if (broken_) {
     std::rethrow_exception(broken_);
   }
+  CallRecord call = plan.call;
+  call.number = ++calls_;
+  status_->enter(call);
   try {
+    throw_if_told();
     std::size_t offset = 0;
     do {  // an empty message is one empty chunk: every call is a meeting
       const std::size_t count = std::min(plan.step, plan.bytes - offset);
       const std::uint32_t slot = published_ % 2;
       plan.write(region_->outbox(rank_, slot), offset, count);
-      publish(plan.call);
-      wait_for_all(label);
-      if (offset == 0) {
-        throw_if_calls_differ();
-      }
+      publish(call);
+      wait_for_all(label, /*begins_call=*/offset == 0);
       for (int peer = 0; peer < size(); ++peer) {
         if (peer != rank_) {
           plan.read(peer, region_->outbox(peer, slot), offset, count);
@@ -199,8 +174,10 @@ void ShmCommunicator::run(const Plan& plan, const CallLabel& label) {
   } catch (const std::exception& error) {
     broken_ = std::current_exception();
     broken_reason_ = error.what();
+    status_->end(RankState::kFailed);
     throw;
   }
+  status_->leave();
 }
 
 void ShmCommunicator::publish(const CallRecord& call) {
@@ -208,123 +185,6 @@ void ShmCommunicator::publish(const CallRecord& call) {
   mine.calls[published_ % 2].store(call);
   mine.published.store(++published_, std::memory_order_release);
   futex_wake_all(mine.published);
-}
-
-// The difference is taken modulo 2^32; ranks are never more than one chunk apart.
-bool ShmCommunicator::arrived(int peer) const {
-  const std::uint32_t theirs = region_->record(peer).published.load(std::memory_order_acquire);
-  return static_cast<std::int32_t>(theirs - published_) >= 0;
-}
-
-int ShmCommunicator::first_missing() const {
-  int peer = 0;
-  while (peer < size() && arrived(peer)) {
-    ++peer;
-  }
-  return peer;
-}
-
-// The only place where a rank waits for others.
-void ShmCommunicator::wait_for_all(const CallLabel& label) {
-  for (int spin = 0; spin < spins_; ++spin) {
-    if (first_missing() == size()) {
-      return;
-    }
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-  }
-  const Deadline deadline(label.timeout);
-  for (int missing = first_missing(); missing < size(); missing = first_missing()) {
-    for (int peer = missing; peer < size(); ++peer) {
-      throw_if_peer_is_gone(peer, label);
-    }
-    if (deadline.passed()) {
-      throw_late(label);
-    }
-    const std::atomic<std::uint32_t>& word = region_->record(missing).published;
-    const std::uint32_t seen = word.load(std::memory_order_acquire);
-    if (static_cast<std::int32_t>(seen - published_) < 0) {
-      futex_wait(word, seen, std::min(kSlice, deadline.left() + milliseconds{1}));
-    }
-  }
-}
-
-// A peer may publish and end right away: it is gone only where it had not arrived before.
-void ShmCommunicator::throw_if_peer_is_gone(int peer, const CallLabel& label) {
-  if (arrived(peer)) {
-    return;
-  }
-  const ShmRankRecord& record = region_->record(peer);
-  switch (record.state.load(std::memory_order_acquire)) {
-    case ShmRankState::kAbsent:
-    case ShmRankState::kJoining:
-      return;
-    case ShmRankState::kJoined:
-      if (process_ended(peer) && !arrived(peer)) {
-        throw PeerError("comm", message_died(missing_peer(peer), label), peer);
-      }
-      return;
-    case ShmRankState::kLeft:
-      if (!arrived(peer)) {
-        throw PeerError("comm", message_left(missing_peer(peer), label), peer);
-      }
-      return;
-    case ShmRankState::kFailed:
-      if (!arrived(peer)) {
-        throw PeerError("comm", message_failed(missing_peer(peer), label, record.reason.load().data()), peer);
-      }
-      return;
-  }
-}
-
-bool ShmCommunicator::process_ended(int peer) {
-  const ShmRankRecord& record = region_->record(peer);
-  const int pid = record.pid.load();
-  if (pid == getpid()) {  // a thread of this process
-    return false;
-  }
-  std::optional<ProcessWatch>& watch = watches_[static_cast<std::size_t>(peer)];
-  if (!watch) {
-    watch.emplace(pid, record.start_time.load());
-  }
-  return watch->ended();
-}
-
-void ShmCommunicator::throw_late(const CallLabel& label) const {
-  std::vector<MissingPeer> late;
-  for (int peer = 0; peer < size(); ++peer) {
-    if (!arrived(peer)) {
-      late.push_back(missing_peer(peer));
-    }
-  }
-  if (!late.empty()) {
-    throw PeerError("comm", message_late(late, label), late.front().rank);
-  }
-}
-
-MissingPeer ShmCommunicator::missing_peer(int peer) const {
-  const ShmRankRecord& record = region_->record(peer);
-  const std::uint32_t published = record.published.load(std::memory_order_acquire);
-  MissingPeer missing;
-  missing.rank = peer;
-  if (record.state.load(std::memory_order_acquire) >= ShmRankState::kJoined) {
-    missing.pid = record.pid.load();
-    missing.stopped = process_is_stopped(missing.pid);
-  }
-  missing.last_call = record.calls[(published + 1) % 2].load();
-  return missing;
-}
-
-void ShmCommunicator::throw_if_calls_differ() const {
-  const std::uint32_t slot = (published_ + 1) % 2;
-  const CallRecord first = region_->record(0).calls[slot].load();
-  for (int peer = 1; peer < size(); ++peer) {
-    const CallRecord other = region_->record(peer).calls[slot].load();
-    if (!same_call(first, other)) {
-      throw RunError("comm", message_different_calls(first, peer, other));
-    }
-  }
 }
 
 }  // namespace samegrad

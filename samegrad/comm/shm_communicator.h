@@ -15,16 +15,19 @@
 #include <vector>
 
 #include "samegrad/comm/communicator.h"
+#include "samegrad/comm/keeps_status.h"
 #include "samegrad/comm/peer_messages.h"
+#include "samegrad/comm/peer_story.h"
 #include "samegrad/comm/process_watch.h"
 #include "samegrad/comm/shm_region.h"
 
 namespace samegrad {
 
-class ShmCommunicator final : public Communicator {
+class ShmCommunicator final : public Communicator, public KeepsStatus {
  public:
-  /// Joins as `rank`. Throws InputError where that rank has joined already. Does not wait for the others. Local.
-  ShmCommunicator(std::shared_ptr<ShmRegion> region, int rank);
+  /// Joins as `rank`. Throws InputError where that rank has joined already. Does not wait for the others. `status`: the
+  /// rank's record, where it has one already. Local.
+  ShmCommunicator(std::shared_ptr<ShmRegion> region, int rank, std::shared_ptr<StatusWriter> status = nullptr);
   /// Leaves: in good order, or as failed where it is destroyed by an exception.
   ~ShmCommunicator() override;
   ShmCommunicator(const ShmCommunicator&) = delete;
@@ -38,24 +41,30 @@ class ShmCommunicator final : public Communicator {
   void broadcast(std::span<std::byte> data, int root, const CallLabel& label) override;
   void barrier(const CallLabel& label) override;
   void leave(std::string_view reason) override;
+  StatusWriter& status() override { return *status_; }
 
  private:
   struct Plan;  // one call, cut into chunks
 
   void run(const Plan& plan, const CallLabel& label);
   void publish(const CallRecord& call);
-  void wait_for_all(const CallLabel& label);
+  // Waiting: shm_wait.cpp.
+  void wait_for_all(const CallLabel& label, bool begins_call);
   bool arrived(int peer) const;
   int first_missing() const;
   void throw_if_peer_is_gone(int peer, const CallLabel& label);
   bool process_ended(int peer);
-  void throw_late(const CallLabel& label) const;
+  void throw_late(const CallLabel& label);
   MissingPeer missing_peer(int peer) const;
-  void throw_if_calls_differ() const;
+  void throw_if_calls_differ();
+  void throw_if_told() const;
+  [[noreturn]] void tell(PeerStory story);
   void end_as(ShmRankState state, std::string_view reason);
 
   std::shared_ptr<ShmRegion> region_;
   int rank_;
+  std::shared_ptr<StatusWriter> status_;
+  std::uint32_t calls_ = 0;                           // of this rank so far
   std::uint32_t published_ = 0;                       // chunks, as in this rank's record
   std::vector<std::optional<ProcessWatch>> watches_;  // by rank; opened once the peer has joined
   int spins_;

@@ -18,7 +18,7 @@ namespace samegrad {
 namespace {
 
 constexpr std::string_view kStage = "comm";
-constexpr std::uint64_t kMagic = 0x3130444152474D53;  // "SMGRAD01": the layout's version is part of it
+constexpr std::uint64_t kMagic = 0x3230444152474D53;  // "SMGRAD02": the layout's version is part of it
 constexpr std::size_t kPage = 4096;
 
 struct RegionHeader {
@@ -26,6 +26,10 @@ struct RegionHeader {
   std::uint64_t world_size;
   std::uint64_t slot_bytes;
 };
+
+// The story lies in the header's page.
+constexpr std::size_t kStoryOffset = 64;
+static_assert(sizeof(RegionHeader) <= kStoryOffset && kStoryOffset + sizeof(ShmStory) <= kPage);
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -134,6 +138,8 @@ ShmRegion::~ShmRegion() {
 }
 
 ShmRankRecord& ShmRegion::record(int rank) const { return reinterpret_cast<ShmRankRecord*>(base_ + kPage)[rank]; }
+
+ShmStory& ShmRegion::story() const { return *reinterpret_cast<ShmStory*>(base_ + kStoryOffset); }
 
 std::byte* ShmRegion::outbox(int rank, std::uint32_t slot) const {
   return base_ + outbox_offset(world_size_) + (static_cast<std::size_t>(rank) * 2 + slot) * slot_bytes_;

@@ -8,7 +8,9 @@
 #include <cstdint>
 
 #include "samegrad/comm/call_record.h"
+#include "samegrad/comm/peer_story.h"
 #include "samegrad/comm/shared_words.h"
+#include "samegrad/comm/status_image.h"
 
 namespace samegrad {
 
@@ -30,6 +32,16 @@ struct ShmRankRecord {
   SharedWords<std::array<char, 512>> reason;
   /// The call to which the chunk in the outbox slot of this index belongs.
   alignas(64) std::array<SharedWords<CallRecord>, 2> calls;
+  alignas(64) StatusImage status;
+};
+
+/// The first word about a failure, of all ranks.
+struct ShmStory {
+  enum State : std::uint32_t { kNone = 0, kBeingTold, kTold };
+
+  std::atomic<std::uint32_t> state;
+  std::atomic<std::int32_t> culprit_rank;
+  SharedWords<std::array<char, kLongestStory + 1>> text;
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -57,6 +69,7 @@ class ShmRegion {
   int world_size() const { return world_size_; }
   std::size_t slot_bytes() const { return slot_bytes_; }
   ShmRankRecord& record(int rank) const;
+  ShmStory& story() const;
   /// slot_bytes() bytes, 64-byte aligned. `slot` is 0 or 1.
   std::byte* outbox(int rank, std::uint32_t slot) const;
 

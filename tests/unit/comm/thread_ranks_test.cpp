@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -11,6 +13,7 @@
 #include "samegrad/comm/dual_exchange.h"
 #include "samegrad/comm/shm_communicator.h"
 #include "samegrad/comm/single_communicator.h"
+#include "samegrad/comm/status_image.h"
 #include "tests/unit/comm/rank_threads.h"
 
 namespace samegrad {
@@ -146,7 +149,7 @@ TEST(ThreadRanks, AnEmptyCallIsAMeetingToo) {
   EXPECT_THAT(errors, ::testing::Each(HasSubstr("ranks do not call the same")));
 }
 
-TEST(ThreadRanks, CallsOfDifferentSizeOrRootOrNameAreRefusedOnAllRanks) {
+TEST(ThreadRanks, CallsOfDifferentSizeOrRootOrTypeOrNameAreRefusedOnAllRanks) {
   const std::vector<void (*)(Communicator&)> calls{
       [](Communicator& comm) {
         std::vector<int> data(comm.rank() == 2 ? 5 : 4);
@@ -156,10 +159,16 @@ TEST(ThreadRanks, CallsOfDifferentSizeOrRootOrNameAreRefusedOnAllRanks) {
         std::vector<int> data(4);
         comm.broadcast(writable(data), comm.rank() == 2 ? 1 : 0, label("weights"));
       },
+      [](Communicator& comm) {
+        std::vector<int> all(12);
+        CallLabel typed = label("weights");
+        typed.dtype = comm.rank() == 2 ? CallDtype::kFloat64 : CallDtype::kFloat32;
+        comm.all_gather(bytes(std::vector<int>(4)), writable(all), typed);
+      },
       [](Communicator& comm) { comm.barrier(label(comm.rank() == 2 ? "end" : "start")); }};
   for (const auto call : calls) {
     const auto errors = run_ranks(3, call);
-    EXPECT_THAT(errors, ::testing::Each(StartsWith("[comm] ranks do not call the same: rank 0 calls ")));
+    EXPECT_THAT(errors, ::testing::Each(StartsWith("[comm] ranks do not call the same: rank ")));
     EXPECT_THAT(errors, ::testing::Each(errors[0]));
     EXPECT_THAT(errors[0], HasSubstr(", rank 2 calls "));
   }
@@ -225,6 +234,61 @@ TEST(ThreadRanks, SeveralLateRanksAreAllNamed) {
                                     HasSubstr("did not come to 'gradient' of update 7 within 0.01 s")));
   }
   second.join();
+}
+
+// Rank 3 has not come at all: the others need not wait for it to see that they differ.
+TEST(ThreadRanks, RanksThatCallDifferentThingsAreToldSoBeforeTheOthersHaveCome) {
+  auto ranks = make_thread_communicators(4);
+  std::vector<std::thread> threads;
+  std::array<std::string, 4> errors;
+  for (const std::size_t rank : {0U, 1U, 2U}) {
+    threads.emplace_back([&, rank] {
+      try {
+        ranks[rank]->barrier(label(rank == 1 ? "end" : "start"));
+      } catch (const RunError& error) {
+        errors[rank] = error.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THROW(ranks[3]->barrier(label("start")), RunError);
+  for (const std::size_t rank : {0U, 1U, 2U}) {
+    EXPECT_EQ(errors[rank], errors[0]);
+    EXPECT_THAT(errors[rank], HasSubstr("rank 1 calls barrier 'end' of update 7 (0 bytes, its call 1)"));
+  }
+}
+
+TEST(ThreadRanks, ALateRankIsSaidToBeWhereItsRecordSaysByAllRanksInTheSameWordsAndByItself) {
+  auto ranks = make_thread_communicators(3);
+  StatusImage first_ranks{};
+  dynamic_cast<KeepsStatus&>(*ranks[0]).status().place_in_memory(first_ranks);
+  const auto first_rank_waits = [&] { return read_status_image(first_ranks, 0).status.value().collectives == 2; };
+  std::vector<std::thread> threads;
+  std::array<std::string, 3> errors;
+  std::atomic<int> waited{0};
+  for (const std::size_t rank : {0U, 1U, 2U}) {
+    threads.emplace_back([&, rank] {
+      Communicator& comm = *ranks[rank];
+      comm.barrier(label("agreement"));
+      note_phase(comm, "backward", 7);
+      while ((rank == 1 && waited < 2) || (rank == 2 && !first_rank_waits())) std::this_thread::yield();
+      try {
+        comm.barrier({"gradient", 7, rank == 2 ? milliseconds(30) : minutes(10)});
+      } catch (const RunError& error) {
+        errors[rank] = error.what();
+        const auto* const peer = dynamic_cast<const PeerError*>(&error);
+        EXPECT_EQ(peer == nullptr ? -1 : peer->culprit_rank(), rank == 1 ? -1 : 1);
+      }
+      ++waited;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(errors, ::testing::Each(errors[0]));
+  EXPECT_THAT(errors[0],
+              AllOf(HasSubstr("] rank 1 (pid "), HasSubstr("did not come to 'gradient' of update 7 within 0.03 s: "),
+                    HasSubstr("it was last in 'agreement' of update 7, entered "),
+                    HasSubstr("then in phase 'backward' of update 7, where its record last moved "),
+                    HasSubstr("; ranks 0 and 2 wait;")));
 }
 
 TEST(ThreadRanks, ACommunicatorThatFailedThrowsTheSameAgainAtOnce) {

@@ -1,0 +1,39 @@
+// A rank that waits sleeps on a word in shared memory, which the rank that it waits for changes.
+#pragma once
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+
+namespace samegrad {
+
+/// Returns when woken, after `at_most`, when interrupted, or at once where `word` is no longer `while_equal`: the
+/// caller looks again in every case. Local.
+inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t while_equal,
+                       std::chrono::milliseconds at_most) {
+  const timespec time{at_most.count() / 1000, at_most.count() % 1000 * 1'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT, while_equal, &time, nullptr, 0);
+}
+
+inline void futex_wake_all(const std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+/// How often to look before sleeping. Spinning takes the core from the rank one waits for, unless each has its own.
+/// Local.
+inline int spins_for(int ranks) {
+  // About 20 microseconds: most peers arrive within that, and a sleep costs more.
+  constexpr int kSpins = 500;
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  const bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
+  return known && ranks <= CPU_COUNT(&allowed) ? kSpins : 0;
+}
+
+}  // namespace samegrad
