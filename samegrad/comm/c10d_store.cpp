@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <future>
+#include <memory>
 #include <thread>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -48,7 +50,32 @@ class OwnedFileStore final : private OwnedDescriptor, public c10d::FileStore {
 C10dStore::C10dStore(const c10::intrusive_ptr<c10d::Store>& store, const std::string& prefix)
     : store_(c10::make_intrusive<c10d::PrefixStore>(prefix, store)) {}
 
+void C10dStore::refuse_silent() const {
+  if (silent_) throw RunError("launch", "rendezvous store: it does not answer");
+}
+
+std::string C10dStore::set_once(const std::string& key, const std::string& value, milliseconds timeout) {
+  refuse_silent();
+  const C10dGuard guard;
+  // c10d waits for the answer without end: on a thread of its own, which is left behind where none comes.
+  const auto answer = std::make_shared<std::promise<std::string>>();
+  std::future<std::string> answered = answer->get_future();
+  std::thread([answer, key, value, store = store_] {
+    try {
+      answer->set_value(store->compareSet(key, std::string(), value));
+    } catch (const std::exception& error) {
+      answer->set_exception(std::make_exception_ptr(RunError("launch", "rendezvous store: " + first_line(error))));
+    }
+  }).detach();
+  if (answered.wait_for(timeout) != std::future_status::ready) {
+    silent_ = true;
+    refuse_silent();
+  }
+  return answered.get();
+}
+
 void C10dStore::set(const std::string& key, const std::string& value) {
+  refuse_silent();
   const C10dGuard guard;
   try {
     store_->set(key, std::vector<std::uint8_t>(value.begin(), value.end()));
@@ -58,6 +85,7 @@ void C10dStore::set(const std::string& key, const std::string& value) {
 }
 
 std::optional<std::string> C10dStore::get(const std::string& key, milliseconds timeout) {
+  refuse_silent();
   const C10dGuard guard;
   try {
     // Looks again and again, because c10d's own wait prints a warning when it times out.

@@ -21,11 +21,19 @@ class C10dStore final : public RendezvousStore {
   void set(const std::string& key, const std::string& value) override;
   std::optional<std::string> get(const std::string& key, std::chrono::milliseconds timeout) override;
 
+  /// Sets `key` where it is not set yet. Returns what it is set to: by the first rank that called this. Throws RunError
+  /// where the store does not answer within `timeout`, as when its keeper is stopped: it is then not asked again.
+  /// Local.
+  std::string set_once(const std::string& key, const std::string& value, std::chrono::milliseconds timeout);
+
   /// What ProcessGroupGloo takes.
   const c10::intrusive_ptr<c10d::Store>& c10d() const { return store_; }
 
  private:
+  void refuse_silent() const;
+
   c10::intrusive_ptr<c10d::Store> store_;
+  bool silent_ = false;  // a call did not return in time
 };
 
 /// Connects to the store that a launcher keeps at `place`, or, where none does, lets rank 0 keep it, as

@@ -184,9 +184,10 @@ int create_store_file() {
 }
 
 std::unique_ptr<Communicator> join_shared_memory(int fd, int rank, int world_size,
-                                                 std::chrono::milliseconds join_timeout) {
+                                                 std::chrono::milliseconds join_timeout,
+                                                 std::shared_ptr<StatusWriter> status) {
   auto region = std::make_shared<ShmRegion>(ShmRegion::adopt_file(fd, world_size));
-  auto communicator = std::make_unique<ShmCommunicator>(std::move(region), rank);
+  auto communicator = std::make_unique<ShmCommunicator>(std::move(region), rank, std::move(status));
   communicator->barrier({"join", 0, join_timeout});
   return communicator;
 }

@@ -11,6 +11,8 @@
 
 namespace samegrad {
 
+class StatusWriter;
+
 /// Number of an inherited file descriptor made by create_shared_memory().
 inline constexpr const char* kSharedMemoryVariable = "SAMEGRAD_SHM_FD";
 /// Number of an inherited file descriptor made by create_store_file().
@@ -66,8 +68,9 @@ int create_store_file();
 
 /// The communicator over the shared memory behind `fd`, which it closes. Returns when all ranks have joined; throws
 /// InputError where the descriptor is not what it should be, else as Communicator::barrier with `join_timeout`.
-/// Collective.
+/// `status`: the record of this rank, where it has one already. Collective.
 std::unique_ptr<Communicator> join_shared_memory(int fd, int rank, int world_size,
-                                                 std::chrono::milliseconds join_timeout);
+                                                 std::chrono::milliseconds join_timeout,
+                                                 std::shared_ptr<StatusWriter> status = nullptr);
 
 }  // namespace samegrad

@@ -12,6 +12,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/comm/c10d_guard.h"
 #include "samegrad/comm/c10d_store.h"
+#include "samegrad/comm/gloo_end.h"
 
 namespace samegrad {
 namespace {
@@ -20,14 +21,8 @@ using std::chrono::milliseconds;
 
 /// Ranks that have met in the store connect within this, or one of them has died in between.
 constexpr milliseconds kLongestConnect{120'000};
-/// A peer whose connection closes has said why before, or it says it now, or never.
-constexpr milliseconds kLastWords{2'000};
-constexpr milliseconds kSlice{50};
-
-constexpr std::string_view kLeft = "left";
-constexpr std::string_view kFailed = "failed";
-
-std::string end_key(int rank) { return "end/" + std::to_string(rank); }
+/// Where two calls differ, the other ranks' calls are waited for this long, so that all name the same two.
+constexpr milliseconds kOthersCalls{200};
 
 at::Tensor as_tensor(std::byte* data, std::size_t bytes) {
   return at::from_blob(data, {static_cast<std::int64_t>(bytes)}, at::TensorOptions(at::kByte));
@@ -58,12 +53,15 @@ struct GlooCommunicator::Connections {
 };
 
 GlooCommunicator::GlooCommunicator(std::shared_ptr<C10dStore> store, int rank, std::vector<RankFacts> ranks,
-                                   milliseconds timeout, std::size_t most_message_bytes)
+                                   milliseconds timeout, std::shared_ptr<StatusWriter> status,
+                                   std::size_t most_message_bytes)
     : store_(std::move(store)),
       rank_(rank),
       ranks_(std::move(ranks)),
       most_message_bytes_(most_message_bytes),
+      status_(status ? std::move(status) : std::make_shared<StatusWriter>(rank, static_cast<int>(ranks_.size()))),
       watches_(ranks_.size()),
+      records_(ranks_.size()),
       calls_(ranks_.size()),
       connections_(std::make_unique<Connections>()),
       exceptions_at_start_(std::uncaught_exceptions()) {
@@ -73,6 +71,7 @@ GlooCommunicator::GlooCommunicator(std::shared_ptr<C10dStore> store, int rank, s
   for (std::size_t peer = 0; peer < ranks_.size(); ++peer) {
     if (ranks_[peer].host == host && peer != static_cast<std::size_t>(rank)) {
       watches_[peer].emplace(ranks_[peer].pid, ranks_[peer].start_time);
+      records_[peer].emplace(ranks_[peer], static_cast<int>(peer));
     }
   }
   const std::string address = reachable_address(ranks_, rank);
@@ -92,22 +91,23 @@ GlooCommunicator::GlooCommunicator(std::shared_ptr<C10dStore> store, int rank, s
 
 GlooCommunicator::~GlooCommunicator() {
   const bool failed = broken_ || std::uncaught_exceptions() > exceptions_at_start_;
-  end_as(failed ? kFailed : kLeft, "");
+  end_as(failed ? kGlooFailed : kGlooLeft, "");
 }
 
 void GlooCommunicator::leave(std::string_view reason) {
   if (!broken_) {
     broken_ = std::make_exception_ptr(RunError("comm", message_has_left(rank_, reason)));
   }
-  end_as(kFailed, reason);
+  end_as(kGlooFailed, reason);
 }
 
 void GlooCommunicator::end_as(std::string_view state, std::string_view reason) {
   if (std::exchange(said_end_, true)) {
     return;
   }
+  status_->end(state == kGlooLeft ? RankState::kDone : RankState::kFailed);
   try {
-    store_->set(end_key(rank_), std::string(state).append("\n").append(reason));
+    store_->set(gloo_end_key(rank_), std::string(state).append("\n").append(reason));
   } catch (const std::exception&) {
     // The store went with its owner; the others see the closed connections.
   }
@@ -148,20 +148,22 @@ void GlooCommunicator::barrier(const CallLabel& label) {
       [](int) { return std::span<std::byte>(); }, label);
 }
 
-void GlooCommunicator::run(const CallRecord& call, const CallLabel& label,
-                           const std::function<void(const Deadline&)>& move) {
+void GlooCommunicator::run(CallRecord call, const CallLabel& label, const std::function<void(const Deadline&)>& move) {
   if (broken_) {
     std::rethrow_exception(broken_);
   }
+  call.number = ++number_;
+  status_->enter(call);
   try {
     const Deadline deadline(label.timeout);
     meet(call, label, deadline);
     move(deadline);
   } catch (const std::exception& error) {
     broken_ = std::current_exception();
-    end_as(kFailed, error.what());
+    end_as(kGlooFailed, error.what());
     throw;
   }
+  status_->leave();
 }
 
 void GlooCommunicator::move(const CallRecord& call, const Outgoing& outgoing, const Incoming& incoming,
@@ -188,7 +190,9 @@ void GlooCommunicator::all_reduce_sum(std::span<double> values, const CallLabel&
 }
 
 void GlooCommunicator::sum_natively(std::span<std::byte> values, at::ScalarType dtype, const CallLabel& label) {
-  run(record_call(CallOperation::kAllReduce, 0, values.size(), label), label, [&](const Deadline& deadline) {
+  CallRecord call = record_call(CallOperation::kAllReduce, 0, values.size(), label);
+  call.dtype = dtype == at::ScalarType::Double ? CallDtype::kFloat64 : CallDtype::kFloat32;
+  run(call, label, [&](const Deadline& deadline) {
     std::vector<at::Tensor> tensors{
         at::from_blob(values.data(), {static_cast<std::int64_t>(values.size() / c10::elementSize(dtype))}, dtype)};
     c10d::AllreduceOptions options;
@@ -197,102 +201,78 @@ void GlooCommunicator::sum_natively(std::span<std::byte> values, at::ScalarType 
     try {
       connections_->group->allreduce(tensors, options)->wait(options.timeout);
     } catch (const std::exception& error) {
-      // Gloo names no rank; one whose process has ended is the likely one.
-      for (int peer = 0; peer < size(); ++peer) {
-        if (peer != rank_ && process_ended(peer)) throw_peer_failure(peer, label, deadline);
-      }
-      const std::string text = error.what();
-      throw RunError("comm", "Gloo's all-reduce of '" + std::string(label.name) +
-                                 "' failed and names no rank: " + text.substr(0, text.find('\n')));
+      throw_native_failure(error.what(), label, deadline);
     }
   });
 }
 
+// Every rank tells every other what it calls, before any sends more.
 void GlooCommunicator::meet(const CallRecord& call, const CallLabel& label, const Deadline& deadline) {
   std::vector<CallRecord> arriving(ranks_.size());
+  arriving[static_cast<std::size_t>(rank_)] = call;
   calls_[static_cast<std::size_t>(rank_)] = call;
   exchange([&](int) { return std::as_bytes(std::span(&call, 1)); },
            [&](int peer) { return std::as_writable_bytes(std::span(&arriving[static_cast<std::size_t>(peer)], 1)); },
-           label, deadline);
+           label, deadline, [&](int peer) { return same_call(arriving[static_cast<std::size_t>(peer)], call); });
   for (std::size_t peer = 0; peer < ranks_.size(); ++peer) {
-    if (peer != static_cast<std::size_t>(rank_)) {
+    if (peer != static_cast<std::size_t>(rank_) && arriving[peer].operation != CallOperation::kNone) {
       calls_[peer] = arriving[peer];
       calls_[peer].entered_ns = monotonic_ns();  // the other host has another clock
     }
   }
-  for (int peer = 1; peer < size(); ++peer) {
-    if (const CallRecord& other = calls_[static_cast<std::size_t>(peer)]; !same_call(calls_.front(), other)) {
-      throw RunError("comm", message_different_calls(calls_.front(), peer, other));
-    }
+  throw_if_calls_differ(arriving);
+}
+
+// Among those that have come. All that have all ranks' calls name the same two.
+void GlooCommunicator::throw_if_calls_differ(const std::vector<CallRecord>& arrived) {
+  const auto has_come = [](const CallRecord& call) { return call.operation != CallOperation::kNone; };
+  const auto first = std::ranges::find_if(arrived, has_come);  // this rank's own, at the latest
+  const auto other =
+      std::ranges::find_if(arrived, [&](const CallRecord& call) { return has_come(call) && !same_call(*first, call); });
+  if (other != arrived.end()) {
+    tell({-1, message_different_calls(static_cast<int>(first - arrived.begin()), *first,
+                                      static_cast<int>(other - arrived.begin()), *other)});
   }
 }
 
 void GlooCommunicator::exchange(const Outgoing& outgoing, const Incoming& incoming, const CallLabel& label,
-                                const Deadline& deadline) {
-  std::vector<std::pair<int, Connections::Work>> pending;
+                                const Deadline& deadline, const std::function<bool(int peer)>& fits) {
+  struct Pending {
+    int peer;
+    Connections::Work work;
+    bool receives;
+  };
+  std::vector<Pending> pending;
+  std::vector<int> late;
   int peer = 0;
+  milliseconds at_most = milliseconds::max();  // of each wait, beside the deadline
   const C10dGuard guard;
   try {
     for (peer = 0; peer < size(); ++peer) {
       if (const std::span<std::byte> bytes = incoming(peer); peer != rank_ && !bytes.empty()) {
-        pending.emplace_back(peer, connections_->receive(bytes, peer));
+        pending.push_back({peer, connections_->receive(bytes, peer), true});
       }
     }
     for (peer = 0; peer < size(); ++peer) {
       if (const std::span<const std::byte> bytes = outgoing(peer); peer != rank_ && !bytes.empty()) {
-        pending.emplace_back(peer, connections_->send(bytes, peer));
+        pending.push_back({peer, connections_->send(bytes, peer), false});
       }
-    }
-    for (const auto& [other, work] : pending) {
-      peer = other;
-      work->wait(left_of(deadline));
     }
   } catch (const std::exception&) {  // whatever Gloo says, it says of its connection with `peer`
-    throw_peer_failure(peer, label, deadline);
+    throw_closed(peer, label);
   }
-}
-
-void GlooCommunicator::throw_peer_failure(int peer, const CallLabel& label, const Deadline& deadline) const {
-  const auto index = static_cast<std::size_t>(peer);
-  MissingPeer missing{peer, ranks_[index].pid, calls_[index], false};
-  if (deadline.passed()) {
-    missing.stopped = watches_[index] && process_is_stopped(missing.pid);
-    throw PeerError("comm", message_late(std::span(&missing, 1), label), peer);
-  }
-  const std::string words = last_words(peer);
-  const std::size_t line = std::min(words.find('\n'), words.size());
-  if (words.substr(0, line) == kLeft) {
-    throw PeerError("comm", message_left(missing, label), peer);
-  }
-  if (!words.empty()) {
-    throw PeerError("comm", message_failed(missing, label, std::string_view(words).substr(line + 1)), peer);
-  }
-  if (process_ended(peer)) {
-    throw PeerError("comm", message_died(missing, label), peer);
-  }
-  throw PeerError("comm", message_lost(missing, ranks_[index].host_name, label), peer);
-}
-
-// What the peer wrote when it ended; waits a little, for Gloo may have closed the connection before.
-std::string GlooCommunicator::last_words(int peer) const {
-  try {
-    const Deadline deadline(kLastWords);
-    bool ended = false;
-    while (!ended && !deadline.passed()) {
-      ended = process_ended(peer);
-      if (const std::optional<std::string> words = store_->get(end_key(peer), ended ? milliseconds{0} : kSlice)) {
-        return *words;
-      }
+  for (const Pending& one : pending) {
+    try {
+      one.work->wait(std::min(at_most, left_of(deadline)));
+    } catch (const std::exception&) {
+      if (!deadline.passed() && at_most == milliseconds::max()) throw_closed(one.peer, label);
+      // A wait that lasts too long closes all connections: what has not arrived by now does not arrive.
+      if (std::ranges::find(late, one.peer) == late.end()) late.push_back(one.peer);
     }
-  } catch (const RunError&) {
-    // The store is gone, perhaps with the peer.
+    const bool differs = one.receives && late.empty() && fits && !fits(one.peer);
+    if (differs) at_most = std::min(at_most, kOthersCalls);
   }
-  return "";
-}
-
-bool GlooCommunicator::process_ended(int peer) const {
-  const std::optional<ProcessWatch>& watch = watches_[static_cast<std::size_t>(peer)];
-  return watch && watch->ended();
+  if (at_most == milliseconds::max() && !late.empty()) throw_late(late, label);
 }
 
 }  // namespace samegrad

@@ -20,8 +20,11 @@
 #include "samegrad/base/deadline.h"
 #include "samegrad/comm/call_record.h"
 #include "samegrad/comm/communicator.h"
+#include "samegrad/comm/keeps_status.h"
 #include "samegrad/comm/native_all_reduce.h"
 #include "samegrad/comm/peer_messages.h"
+#include "samegrad/comm/peer_record.h"
+#include "samegrad/comm/peer_story.h"
 #include "samegrad/comm/process_watch.h"
 #include "samegrad/comm/rank_facts.h"
 
@@ -32,12 +35,13 @@ class C10dStore;
 /// Bytes of one message: Linux moves less than 2 GiB at once. A longer one goes in pieces.
 inline constexpr std::size_t kMostGlooMessageBytes = std::size_t{1} << 30;
 
-class GlooCommunicator final : public Communicator, public NativeAllReduce {
+class GlooCommunicator final : public Communicator, public NativeAllReduce, public KeepsStatus {
  public:
   /// Connects `rank` with all others, whose facts are `ranks`, by rank. Throws RunError where that does not succeed
-  /// within `timeout`. Collective.
+  /// within `timeout`. `status`: the record of this rank, where it has one already. Collective.
   GlooCommunicator(std::shared_ptr<C10dStore> store, int rank, std::vector<RankFacts> ranks,
-                   std::chrono::milliseconds timeout, std::size_t most_message_bytes = kMostGlooMessageBytes);
+                   std::chrono::milliseconds timeout, std::shared_ptr<StatusWriter> status = nullptr,
+                   std::size_t most_message_bytes = kMostGlooMessageBytes);
   /// Leaves: in good order, or as failed where it is destroyed by an exception.
   ~GlooCommunicator() override;
   GlooCommunicator(const GlooCommunicator&) = delete;
@@ -55,6 +59,7 @@ class GlooCommunicator final : public Communicator, public NativeAllReduce {
   void leave(std::string_view reason) override;
   void all_reduce_sum(std::span<float> values, const CallLabel& label) override;
   void all_reduce_sum(std::span<double> values, const CallLabel& label) override;
+  StatusWriter& status() override { return *status_; }
 
  private:
   struct Connections;  // PyTorch's side
@@ -62,12 +67,19 @@ class GlooCommunicator final : public Communicator, public NativeAllReduce {
   using Outgoing = std::function<std::span<const std::byte>(int peer)>;
   using Incoming = std::function<std::span<std::byte>(int peer)>;
 
-  void run(const CallRecord& call, const CallLabel& label, const std::function<void(const Deadline&)>& move);
+  void run(CallRecord call, const CallLabel& label, const std::function<void(const Deadline&)>& move);
   void move(const CallRecord& call, const Outgoing& outgoing, const Incoming& incoming, const CallLabel& label);
   void meet(const CallRecord& call, const CallLabel& label, const Deadline& deadline);
   void sum_natively(std::span<std::byte> values, at::ScalarType dtype, const CallLabel& label);
-  void exchange(const Outgoing& outgoing, const Incoming& incoming, const CallLabel& label, const Deadline& deadline);
-  [[noreturn]] void throw_peer_failure(int peer, const CallLabel& label, const Deadline& deadline) const;
+  void exchange(const Outgoing& outgoing, const Incoming& incoming, const CallLabel& label, const Deadline& deadline,
+                const std::function<bool(int peer)>& fits = {});
+  void throw_if_calls_differ(const std::vector<CallRecord>& arrived);
+  // What went wrong: gloo_failure.cpp.
+  [[noreturn]] void throw_late(const std::vector<int>& late, const CallLabel& label);
+  [[noreturn]] void throw_closed(int peer, const CallLabel& label);
+  [[noreturn]] void throw_native_failure(const std::string& what, const CallLabel& label, const Deadline& deadline);
+  [[noreturn]] void tell(PeerStory story);
+  MissingPeer missing_peer(int peer) const;
   std::string last_words(int peer) const;
   bool process_ended(int peer) const;
   void end_as(std::string_view state, std::string_view reason);
@@ -76,7 +88,10 @@ class GlooCommunicator final : public Communicator, public NativeAllReduce {
   int rank_;
   std::vector<RankFacts> ranks_;
   std::size_t most_message_bytes_;
+  std::shared_ptr<StatusWriter> status_;
+  std::uint32_t number_ = 0;                          // of calls of this rank so far
   std::vector<std::optional<ProcessWatch>> watches_;  // by rank; of other ranks on this host
+  std::vector<std::optional<PeerRecord>> records_;    // the same
   std::vector<CallRecord> calls_;                     // by rank: the newest; of others as they arrived
   std::unique_ptr<Connections> connections_;
   int exceptions_at_start_;

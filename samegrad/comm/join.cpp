@@ -27,9 +27,18 @@ void refuse_ended(const std::vector<RankFacts>& ranks, const RankFacts& mine, co
   }
 }
 
-JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::shared_ptr<C10dStore>& store,
-                          const RankFacts& mine, const std::string& backend, const JoinWait& wait,
+/// The record of this process, in the folder that its launcher gave, if any.
+std::shared_ptr<StatusWriter> status_of(const WorkerEnvironment& environment) {
+  auto status = std::make_shared<StatusWriter>(environment.rank, environment.world_size);
+  const std::optional<std::string> folder = process_environment(kStatusFolderVariable);
+  if (folder && !folder->empty()) status->place_in_folder(*folder);
+  return status;
+}
+
+JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::shared_ptr<C10dStore>& store, RankFacts mine,
+                          const std::shared_ptr<StatusWriter>& status, const std::string& backend, const JoinWait& wait,
                           StoreFile* file = nullptr) {
+  mine.status_fd = status->share();
   Meeting meeting(*store, environment.rank, environment.world_size, wait);
   std::vector<RankFacts> ranks = meeting.exchange_facts(mine);
   if (file != nullptr) {
@@ -44,7 +53,7 @@ JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::share
   std::string reason =
       backend == "gloo" ? "run.backend asks for it" : "they run on " + std::to_string(hosts) + " hosts";
   if (backend != "gloo" && hosts == 1) {
-    Meeting::SharedMemory memory = meeting.share_memory(ranks);
+    Meeting::SharedMemory memory = meeting.share_memory(ranks, status);
     if (memory.communicator) {
       return {std::move(memory.communicator), joined_text(environment) + " on this host share memory"};
     }
@@ -53,7 +62,8 @@ JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::share
     }
     reason = "they cannot share memory: " + memory.reason;
   }
-  auto communicator = std::make_unique<GlooCommunicator>(store, environment.rank, std::move(ranks), wait.timeout);
+  auto communicator =
+      std::make_unique<GlooCommunicator>(store, environment.rank, std::move(ranks), wait.timeout, status);
   communicator->barrier({"join", 0, wait.timeout});
   return {std::move(communicator), joined_text(environment) + " talk over gloo, because " + reason};
 }
@@ -61,8 +71,9 @@ JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::share
 }  // namespace
 
 JoinedRanks join_ranks(const WorkerEnvironment& environment, const std::string& backend, const JoinWait& wait) {
+  std::shared_ptr<StatusWriter> status = status_of(environment);
   if (environment.world_size == 1) {
-    return {std::make_unique<SingleCommunicator>(), ""};
+    return {std::make_unique<SingleCommunicator>(std::move(status)), ""};
   }
   if (environment.shared_memory_fd >= 0) {
     if (backend == "gloo") {
@@ -70,22 +81,23 @@ JoinedRanks join_ranks(const WorkerEnvironment& environment, const std::string& 
                                      std::to_string(environment.shared_memory_fd) +
                                      ": the launcher handed over shared memory; give both the same configuration");
     }
-    return {join_shared_memory(environment.shared_memory_fd, environment.rank, environment.world_size, wait.timeout),
+    return {join_shared_memory(environment.shared_memory_fd, environment.rank, environment.world_size, wait.timeout,
+                               std::move(status)),
             ""};
   }
   RankFacts mine = facts_of_this_process();
   if (environment.store) {
     mine.route = route_to(environment.store->host, environment.store->port);
     const auto store = open_launcher_store(*environment.store, environment.rank, wait.timeout);
-    return join_in_store(environment, store, mine, backend, wait);
+    return join_in_store(environment, store, mine, status, backend, wait);
   }
   if (!environment.store_file.empty()) {
     StoreFile file(environment.store_file, /*removes=*/environment.rank == 0);
     const auto store = open_store_file(file, environment.world_size);
-    return join_in_store(environment, store, mine, backend, wait, &file);
+    return join_in_store(environment, store, mine, status, backend, wait, &file);
   }
   const auto store = open_store_file(environment.store_fd, environment.world_size);
-  return {join_in_store(environment, store, mine, "gloo", wait).communicator, ""};
+  return {join_in_store(environment, store, mine, status, "gloo", wait).communicator, ""};
 }
 
 }  // namespace samegrad

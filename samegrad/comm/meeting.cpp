@@ -79,7 +79,7 @@ std::vector<RankFacts> Meeting::exchange_facts(const RankFacts& mine) {
   return ranks;
 }
 
-Meeting::SharedMemory Meeting::share_memory(const std::vector<RankFacts>& ranks) {
+Meeting::SharedMemory Meeting::share_memory(const std::vector<RankFacts>& ranks, std::shared_ptr<StatusWriter> status) {
   int fd = -1;
   const bool makes = rank_ == 0;
   std::string outcome;
@@ -101,7 +101,7 @@ Meeting::SharedMemory Meeting::share_memory(const std::vector<RankFacts>& ranks)
   }
   outcome = await("memory/outcome", 0);
   if (outcome == kShared) {
-    return {join_shared_memory(fd, rank_, world_size_, deadline_.left()), ""};
+    return {join_shared_memory(fd, rank_, world_size_, deadline_.left(), std::move(status)), ""};
   }
   if (fd >= 0) {
     close(fd);

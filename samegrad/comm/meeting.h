@@ -15,6 +15,8 @@
 
 namespace samegrad {
 
+class StatusWriter;
+
 /// How long to wait for other ranks that start; `given_up` (may be empty) ends it sooner.
 struct JoinWait {
   std::chrono::milliseconds timeout{1'800'000};
@@ -35,8 +37,8 @@ class Meeting {
     std::string reason;                          ///< why not
   };
   /// The same outcome on every rank: all reach the memory that rank 0 makes, or none uses it. Only for ranks on one
-  /// host. Errors as exchange_facts. Collective.
-  SharedMemory share_memory(const std::vector<RankFacts>& ranks);
+  /// host. `status`: the record of this rank, where it has one already. Errors as exchange_facts. Collective.
+  SharedMemory share_memory(const std::vector<RankFacts>& ranks, std::shared_ptr<StatusWriter> status = nullptr);
 
  private:
   std::string await(const std::string& key, int from) const;

@@ -105,9 +105,13 @@ NetworkRoute route_to(const std::string& host, int port) {
 }
 
 std::string rank_facts_to_line(const RankFacts& facts) {
-  const Json json{{"host", facts.host},         {"host_name", facts.host_name},
-                  {"pid", facts.pid},           {"start_time", facts.start_time},
-                  {"address", facts.route.own}, {"store_address", facts.route.other}};
+  const Json json{{"host", facts.host},
+                  {"host_name", facts.host_name},
+                  {"pid", facts.pid},
+                  {"start_time", facts.start_time},
+                  {"address", facts.route.own},
+                  {"store_address", facts.route.other},
+                  {"status_fd", facts.status_fd}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -118,7 +122,8 @@ RankFacts rank_facts_from_line(std::string_view text) {
             json.at("host_name").get<std::string>(),
             json.at("pid").get<int>(),
             json.at("start_time").get<std::uint64_t>(),
-            {json.at("address").get<std::string>(), json.at("store_address").get<std::string>()}};
+            {json.at("address").get<std::string>(), json.at("store_address").get<std::string>()},
+            json.at("status_fd").get<int>()};
   } catch (const Json::exception&) {
     throw RunError(kStage, "a rank says of itself '" + std::string(text) +
                                "', which this version of samegrad does not understand; all ranks must run the same");

@@ -23,6 +23,7 @@ struct RankFacts {
   int pid = 0;                   ///< in the pid namespace of its host
   std::uint64_t start_time = 0;  ///< of the process (comm/process_watch.h)
   NetworkRoute route;            ///< to the store where the ranks meet; empty where that is a file
+  int status_fd = -1;            ///< through which its host reads its status record; -1: none
 
   bool operator==(const RankFacts& other) const;
 };

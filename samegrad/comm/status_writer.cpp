@@ -42,16 +42,11 @@ class SpinLock {
   std::atomic_flag& flag_;
 };
 
-/// The file `path` with `bytes` in it, mapped; nullptr where that cannot be done. The bytes are written before they are
+/// The open file with `bytes` in it, mapped; nullptr where that cannot be done. The bytes are written before they are
 /// mapped: a full disk must show here, not as a signal at a later store.
-StatusImage* mapped_file(const std::string& path, const StatusBytes& bytes) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-  if (fd < 0) return nullptr;
-  void* base = MAP_FAILED;
-  if (pwrite(fd, &bytes, sizeof(bytes), 0) == static_cast<ssize_t>(sizeof(bytes))) {
-    base = mmap(nullptr, sizeof(StatusImage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  }
-  close(fd);
+StatusImage* mapped_with(int fd, const StatusBytes& bytes) {
+  if (fd < 0 || pwrite(fd, &bytes, sizeof(bytes), 0) != static_cast<ssize_t>(sizeof(bytes))) return nullptr;
+  void* const base = mmap(nullptr, sizeof(StatusImage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   return base == MAP_FAILED ? nullptr : static_cast<StatusImage*>(base);
 }
 
@@ -77,6 +72,22 @@ StatusWriter::StatusWriter(int rank, int world_size) {
 
 StatusWriter::~StatusWriter() {
   for (StatusImage* const image : mapped_) munmap(image, sizeof(StatusImage));
+  if (shared_fd_ >= 0) close(shared_fd_);
+}
+
+StatusBytes StatusWriter::bytes_now() const {
+  StatusBytes bytes;
+  bytes.identity = identity_;
+  bytes.current = current_;
+  bytes.moments.fill(moment_);
+  return bytes;
+}
+
+bool StatusWriter::take(StatusImage* image) {
+  if (image == nullptr) return false;
+  images_.push_back(image);
+  mapped_.push_back(image);
+  return true;
 }
 
 bool StatusWriter::place_in_folder(const std::filesystem::path& folder) {
@@ -85,20 +96,26 @@ bool StatusWriter::place_in_folder(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder, error);
   const std::string path = status_path(folder, identity_.rank).string();
   const std::string aside = path + "." + std::to_string(identity_.pid) + ".new";
-  StatusBytes bytes;
-  bytes.identity = identity_;
-  bytes.current = current_;
-  bytes.moments.fill(moment_);
   unlink(aside.c_str());
-  StatusImage* const image = mapped_file(aside, bytes);
-  if (image == nullptr || std::rename(aside.c_str(), path.c_str()) != 0) {
-    if (image != nullptr) munmap(image, sizeof(StatusImage));
-    unlink(aside.c_str());
-    return false;
+  const int fd = open(aside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  StatusImage* const image = mapped_with(fd, bytes_now());
+  if (fd >= 0) close(fd);
+  if (image != nullptr && std::rename(aside.c_str(), path.c_str()) == 0) return take(image);
+  if (image != nullptr) munmap(image, sizeof(StatusImage));
+  unlink(aside.c_str());
+  return false;
+}
+
+int StatusWriter::share() {
+  const SpinLock lock(busy_);
+  if (shared_fd_ >= 0) return shared_fd_;
+  const int fd = memfd_create("samegrad-status", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (take(mapped_with(fd, bytes_now())) && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+    shared_fd_ = fd;
+  } else if (fd >= 0) {
+    close(fd);
   }
-  images_.push_back(image);
-  mapped_.push_back(image);
-  return true;
+  return shared_fd_;
 }
 
 void StatusWriter::place_in_memory(StatusImage& image) {

@@ -25,8 +25,11 @@ class StatusWriter {
   /// Keeps the record in `folder`/rank-<rank> too, from now on; makes the folder where it is missing. What was there by
   /// that name is replaced. False where that cannot be done. Local.
   bool place_in_folder(const std::filesystem::path& folder);
-  /// Keeps it in `image` too, which outlives this object. Local.
+  /// Keeps it in `image` too, at least until end(). Local.
   void place_in_memory(StatusImage& image);
+  /// Keeps it in anonymous memory too. Returns the number of a descriptor, open as long as this object lives, through
+  /// which other processes of this host and user read it (comm/peer_record.h); -1 where that cannot be. Local.
+  int share();
 
   /// Longer texts are cut, bytes that are not printable ASCII become '?'. Local.
   void set_phase(std::string_view phase, std::int64_t update);
@@ -39,6 +42,8 @@ class StatusWriter {
 
  private:
   void publish();
+  StatusBytes bytes_now() const;
+  bool take(StatusImage* image);
 
   StatusIdentity identity_;
   StatusMoment moment_;
@@ -46,7 +51,8 @@ class StatusWriter {
   bool ended_ = false;
   std::vector<StatusImage*> images_;
   std::vector<StatusImage*> mapped_;  // those of images_ that this object maps
-  std::atomic_flag busy_;             // a spin lock: it is held for 0.1 us
+  int shared_fd_ = -1;
+  std::atomic_flag busy_;  // a spin lock: it is held for 0.1 us
 };
 
 }  // namespace samegrad

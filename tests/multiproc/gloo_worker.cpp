@@ -14,9 +14,12 @@ constexpr std::size_t kMostMessageBytes = 100'003;
 std::unique_ptr<Communicator> worker_communicator(const WorkerEnvironment& environment) {
   const auto store = open_store_file(environment.store_fd, environment.world_size);
   Meeting meeting(*store, environment.rank, environment.world_size, {std::chrono::minutes(10), {}});
-  std::vector<RankFacts> ranks = meeting.exchange_facts(facts_of_this_process());
+  auto status = std::make_shared<StatusWriter>(environment.rank, environment.world_size);
+  RankFacts mine = facts_of_this_process();
+  mine.status_fd = status->share();
+  std::vector<RankFacts> ranks = meeting.exchange_facts(mine);
   return std::make_unique<GlooCommunicator>(store, environment.rank, std::move(ranks), std::chrono::minutes(10),
-                                            kMostMessageBytes);
+                                            std::move(status), kMostMessageBytes);
 }
 
 }  // namespace samegrad

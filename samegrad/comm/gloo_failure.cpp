@@ -1,0 +1,107 @@
+// What a rank over Gloo says of a call that failed. Gloo itself names no rank: records, processes and the store do.
+#include <algorithm>
+#include <utility>
+
+#include "samegrad/base/error.h"
+#include "samegrad/comm/c10d_store.h"
+#include "samegrad/comm/gloo_communicator.h"
+#include "samegrad/comm/gloo_end.h"
+
+namespace samegrad {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A peer whose connection closes has said why before, or it says it now, or never.
+constexpr milliseconds kLastWords{2'000};
+constexpr milliseconds kSlice{50};
+/// The store answers within this, or not at all: its keeper may be the rank that is stopped.
+constexpr milliseconds kStoreAnswers{500};
+
+}  // namespace
+
+void GlooCommunicator::throw_late(const std::vector<int>& late, const CallLabel& label) {
+  std::vector<MissingPeer> missing;
+  std::vector<int> waiting;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (std::ranges::find(late, peer) != late.end()) {
+      missing.push_back(missing_peer(peer));
+    } else {
+      waiting.push_back(peer);
+    }
+  }
+  tell({likely_culprit(missing), message_late(missing, waiting, label)});
+}
+
+void GlooCommunicator::throw_closed(int peer, const CallLabel& label) {
+  const std::string words = last_words(peer);
+  const MissingPeer missing = missing_peer(peer);
+  const std::size_t line = std::min(words.find('\n'), words.size());
+  if (words.substr(0, line) == kGlooLeft) {
+    tell({peer, message_left(missing, label)});
+  }
+  if (!words.empty()) {
+    tell({peer, message_failed(missing, label, std::string_view(words).substr(line + 1))});
+  }
+  if (process_ended(peer)) {
+    tell({peer, message_died(missing, label)});
+  }
+  tell({peer, message_lost(missing, ranks_[static_cast<std::size_t>(peer)].host_name, label)});
+}
+
+// All ranks have come to the call, then one fell out; of those on this host it can be seen which.
+void GlooCommunicator::throw_native_failure(const std::string& what, const CallLabel& label, const Deadline& deadline) {
+  std::vector<int> stopped;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer != rank_ && process_ended(peer)) throw_closed(peer, label);
+    if (process_is_stopped(missing_peer(peer).pid)) stopped.push_back(peer);
+  }
+  if (deadline.passed() && !stopped.empty()) throw_late(stopped, label);
+  tell({-1, "Gloo's all-reduce of '" + std::string(label.name) +
+                "' failed and names no rank: " + what.substr(0, what.find('\n'))});
+}
+
+void GlooCommunicator::tell(PeerStory story) {
+  story.text.resize(std::min(story.text.size(), kLongestStory));
+  try {
+    story = story_from_text(store_->set_once(kGlooStoryKey, story_to_text(story), kStoreAnswers));
+  } catch (const RunError&) {
+    // Without the store every rank tells its own.
+  }
+  throw_story(story, rank_);
+}
+
+MissingPeer GlooCommunicator::missing_peer(int peer) const {
+  const auto index = static_cast<std::size_t>(peer);
+  MissingPeer missing;
+  missing.rank = peer;
+  missing.pid = ranks_[index].pid;
+  missing.last_call = calls_[index];
+  if (watches_[index] && !watches_[index]->ended()) missing.process_state = process_state(missing.pid);
+  if (records_[index]) missing.status = records_[index]->read();
+  return missing;
+}
+
+// What the peer wrote when it ended; waits a little, for Gloo may have closed the connection before.
+std::string GlooCommunicator::last_words(int peer) const {
+  try {
+    const Deadline deadline(kLastWords);
+    bool ended = false;
+    while (!ended && !deadline.passed()) {
+      ended = process_ended(peer);
+      if (const std::optional<std::string> words = store_->get(gloo_end_key(peer), ended ? milliseconds{0} : kSlice)) {
+        return *words;
+      }
+    }
+  } catch (const RunError&) {
+    // The store is gone, perhaps with the peer.
+  }
+  return "";
+}
+
+bool GlooCommunicator::process_ended(int peer) const {
+  const std::optional<ProcessWatch>& watch = watches_[static_cast<std::size_t>(peer)];
+  return watch && watch->ended();
+}
+
+}  // namespace samegrad
