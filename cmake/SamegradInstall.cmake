@@ -19,6 +19,7 @@ set(samegrad_public_headers
     samegrad/comm/init.h
     samegrad/comm/world.h
     samegrad/ddp/distributed_data_parallel.h
+    samegrad/ddp/model_hash.h
     samegrad/ddp/recompute.h
     samegrad/ddp/window.h
     samegrad/objective/window_units.h)

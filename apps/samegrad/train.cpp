@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -32,6 +33,7 @@ namespace {
 
 int run_train(const CommandLine& command) {
   install_stop_signals();
+  std::signal(SIGPIPE, SIG_IGN);  // a reader of the output that goes away ends no training; the exit code tells it
   TrainingProgress progress;
   const StopDeadline deadline(std::chrono::seconds(command.grace_s), [&] { end_late(progress, command.grace_s); });
   std::filesystem::path checkpoint;  // rank 0's choice

@@ -1,15 +1,15 @@
 // A small convolutional network with BatchNorm learns generated digits. The last line is the same for every number of
-// processes, down to the fingerprint of all parameters and running statistics.
+// processes, down to the hash of all parameters and running statistics.
 #include <samegrad/base/error.h>
 #include <samegrad/comm/init.h>
 #include <samegrad/ddp/distributed_data_parallel.h>
+#include <samegrad/ddp/model_hash.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/optim/sgd.h>
 
 #include <array>
-#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 
@@ -79,21 +79,6 @@ struct NetImpl : torch::nn::Module {
 };
 TORCH_MODULE(Net);
 
-/// FNV-1a over all bytes of all parameters and buffers.
-std::uint64_t fingerprint(const torch::nn::Module& module) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  const auto add = [&](const at::Tensor& tensor) {
-    const at::Tensor values = tensor.detach().contiguous();
-    const auto* const bytes = static_cast<const std::uint8_t*>(values.data_ptr());
-    for (std::size_t i = 0; i < values.nbytes(); ++i) {
-      hash = (hash ^ bytes[i]) * 0x100000001B3;
-    }
-  };
-  for (const at::Tensor& parameter : module.parameters()) add(parameter);
-  for (const at::Tensor& buffer : module.buffers()) add(buffer);
-  return hash;
-}
-
 void train() {
   const samegrad::World world = samegrad::init();
   torch::manual_seed(7);
@@ -122,7 +107,8 @@ void train() {
   const Batch test = draw(1'000'000, 500);
   const double accuracy = net->forward(test.images).argmax(1).eq(test.labels).to(at::kDouble).mean().item<double>();
   if (world.rank() == 0) {
-    std::printf("loss %.9g, test accuracy %.3f, fingerprint %016" PRIx64 "\n", loss, accuracy, fingerprint(*net));
+    std::printf("loss %.9g, test accuracy %.3f, parameters %s, buffers %s\n", loss, accuracy,
+                samegrad::model_hash(*net).c_str(), samegrad::buffers_hash(*net).c_str());
   }
 }
 

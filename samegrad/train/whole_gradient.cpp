@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <vector>
 
 #include "samegrad/base/digest.h"
+#include "samegrad/ddp/element_hash.h"
 #include "samegrad/plan/atom_tree.h"
 
 namespace samegrad {
@@ -16,7 +15,7 @@ namespace {
 constexpr std::size_t kBlockElements = 4096;
 constexpr std::size_t kLanes = 8;
 
-/// The elements without gaps, in blocks of kBlockElements; the last may be shorter. The block may be changed.
+/// The elements without gaps, in blocks of kBlockElements; the last may be shorter.
 template <typename Visit>
 void for_each_block(const FlatLayout& layout, std::span<const float> flat, const Visit& visit) {
   std::array<float, kBlockElements> block;
@@ -62,10 +61,9 @@ double euclidean_norm(const FlatLayout& layout, std::span<const float> flat) {
 
 std::string elements_hash(const FlatLayout& layout, std::span<const float> flat) {
   Xxh3 hash;
-  for_each_block(layout, flat, [&](std::span<float> block) {
-    for (float& value : block) value = std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value;
-    hash.update({reinterpret_cast<const char*>(block.data()), block.size_bytes()});
-  });
+  for (const ParameterPlace& place : layout.places()) {
+    add_elements(hash, flat.subspan(static_cast<std::size_t>(place.offset), static_cast<std::size_t>(place.elements)));
+  }
   return hash.hex();
 }
 

@@ -84,6 +84,20 @@ def test_without_an_obstacle_the_same_command_trains_and_leaves_no_probe(tmp_pat
     assert not list(tmp_path.rglob(".*"))
 
 
+def test_standard_output_that_cannot_be_written_ends_a_training_after_its_work_with_one_line(tmp_path):
+    def run(name, output):
+        command = [str(word) for word in (SAMEGRAD, "train", "--nproc", 2, "--run", name, *SETTINGS)]
+        return subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, timeout=60, cwd=tmp_path)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open("/dev/full", "w") as full, os.fdopen(writer, "w") as nobody_reads:
+        for name, output in [("full", full), ("closed", nobody_reads)]:
+            done = run(name, output)
+            assert done.returncode == 1
+            assert done.stderr.splitlines()[-1].endswith("[print] standard output cannot be written: the results above are not complete")
+            assert (tmp_path / name / "artifacts/checkpoints/step-0002/manifest.json").exists()
+
+
 def on_a_file_system(folder, options):
     """Trains with artifacts/ on a file system of its own."""
     (folder / "artifacts").mkdir()
