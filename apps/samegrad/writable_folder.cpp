@@ -69,7 +69,8 @@ ScratchFolder::~ScratchFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-void require_writable(const std::filesystem::path& folder, const std::string& purpose, std::int64_t bytes_needed) {
+void require_writable(const std::string& stage, const std::filesystem::path& folder, const std::string& purpose,
+                      std::int64_t bytes_needed) {
   const std::string what = folder.string() + " cannot take " + purpose + ": ";
   const std::string end = "; nothing was computed; make it writable, or give another folder";
   try {
@@ -77,23 +78,23 @@ void require_writable(const std::filesystem::path& folder, const std::string& pu
     const PassingFile probe{folder / (".probe-" + std::to_string(getpid()))};
     write_file_atomically(probe.path, "samegrad");
   } catch (const RunError& error) {
-    throw RunError("train", what + without_stage(error.what()) + end);
+    throw RunError(stage, what + without_stage(error.what()) + end);
   }
   const std::int64_t free = free_disk(folder).value_or(bytes_needed);
   if (free < bytes_needed) {
-    throw RunError("train", what + "needs " + std::to_string(bytes_needed) + " bytes, " + std::to_string(free) +
-                                " bytes are free there; nothing was computed; free some, or give another folder");
+    throw RunError(stage, what + "needs " + std::to_string(bytes_needed) + " bytes, " + std::to_string(free) +
+                              " bytes are free there; nothing was computed; free some, or give another folder");
   }
 }
 
 void require_writable_run(const CommandLine& command, const RunConfig& config, const RunPaths& paths) {
   const SavedBytes bytes = saved_bytes(config);
   if (!command.dump_gradients.empty()) {
-    require_writable(command.dump_gradients, "gradients (--dump-gradients)", bytes.weights);
+    require_writable(command.subcommand, command.dump_gradients, "gradients (--dump-gradients)", bytes.weights);
   }
   if (command.subcommand != "train") return;
-  require_writable(paths.checkpoints, "checkpoints", bytes.checkpoint);
-  require_writable(paths.outputs, "the run's files", bytes.weights);
+  require_writable("train", paths.checkpoints, "checkpoints", bytes.checkpoint);
+  require_writable("train", paths.outputs, "the run's files", bytes.weights);
   for (const char* kind : {"stopped", "continuous", "resumed"}) {
     const std::filesystem::path file = paths.final_parameters(kind);
     if (std::filesystem::is_directory(file)) {

@@ -41,8 +41,9 @@ class ScratchFolder {
 };
 
 /// Writes, syncs, renames and removes a small hidden file in `folder`, and compares the free bytes there with
-/// `bytes_needed`. Throws RunError where one of these fails: "[train] FOLDER cannot take PURPOSE: ...". Local.
-void require_writable(const std::filesystem::path& folder, const std::string& purpose, std::int64_t bytes_needed);
+/// `bytes_needed`. Throws RunError where one of these fails: "[STAGE] FOLDER cannot take PURPOSE: ...". Local.
+void require_writable(const std::string& stage, const std::filesystem::path& folder, const std::string& purpose,
+                      std::int64_t bytes_needed);
 
 /// The same of every folder that this train or verify will write to. Local.
 void require_writable_run(const CommandLine& command, const RunConfig& config, const RunPaths& paths);
