@@ -54,6 +54,14 @@ std::string difference_of(std::span<const AgreementRecord> records) {
     if (other.digest != first.digest) {
       return differ("the digest of plan and configuration", text_of(first.digest), rank, text_of(other.digest));
     }
+    if (other.message != first.message) {
+      const auto said = [](const AgreementRecord& record) {
+        return record.message[0] == '\0' ? "nothing" : text_of(record.message);
+      };
+      return "[" + std::string(kStage) +
+             "] since the model was wrapped, ranks changed it differently: rank 0: " + said(first) + ", rank " +
+             std::to_string(rank) + ": " + said(other) + "; make the same change on every rank before the same window";
+    }
     if (other.parameters != first.parameters) {
       return differ("the parameters (XXH3 of names, shapes and types)", text_of(first.parameters), rank,
                     text_of(other.parameters));
@@ -63,6 +71,12 @@ std::string difference_of(std::span<const AgreementRecord> records) {
         return record.empty_window == EmptyWindowPolicy::kSkip ? "skip" : "error";
       };
       return differ("the policy for an empty window", name(first), rank, name(other));
+    }
+    if (other.has_generator_seed != first.has_generator_seed || other.generator_seed != first.generator_seed) {
+      const auto said = [](const AgreementRecord& record) {
+        return record.has_generator_seed != 0 ? std::to_string(record.generator_seed) : "none";
+      };
+      return differ("generator_seed", said(first), rank, said(other));
     }
     if (other.weighted != first.weighted) {
       const auto name = [](const AgreementRecord& record) { return record.weighted != 0 ? "weighted" : "counted"; };

@@ -22,18 +22,21 @@ enum class EmptyWindowPolicy : std::uint8_t { kError, kSkip };
 /// What a rank brings to a window. Fixed length on the wire.
 struct AgreementRecord {
   std::int64_t update = 0;
+  std::uint64_t generator_seed = 0;   ///< of the draws that user code makes in atoms
   std::array<char, 64> digest{};      ///< of plan and config (hexadecimal)
   std::array<char, 32> parameters{};  ///< XXH3 of the parameters' names, shapes and types (hexadecimal)
   std::int64_t atoms = 0;             ///< of this rank
   std::int64_t supervised_units = 0;  ///< of this rank's atoms
   TermRecords terms{};                ///< where the loss has several, instead of supervised_units
   EmptyWindowPolicy empty_window = EmptyWindowPolicy::kError;
-  std::uint8_t has_data = 0;         ///< an atom of this rank has units, or weight, above 0
-  std::uint8_t weighted = 0;         ///< N is the units' total weight, not their number
-  std::uint8_t stop_asked = 0;       ///< a signal asked this rank to stop
-  std::uint8_t save_asked = 0;       ///< and to save after the update
-  std::uint8_t failed = 0;           ///< 0, or the exit code (base/error.h) of this rank's failure
-  std::array<char, 1000> message{};  ///< the failure, NUL-terminated
+  std::uint8_t has_data = 0;    ///< an atom of this rank has units, or weight, above 0
+  std::uint8_t weighted = 0;    ///< N is the units' total weight, not their number
+  std::uint8_t stop_asked = 0;  ///< a signal asked this rank to stop
+  std::uint8_t save_asked = 0;  ///< and to save after the update
+  std::uint8_t failed = 0;      ///< 0, or the exit code (base/error.h) of this rank's failure
+  std::uint8_t has_generator_seed = 0;
+  /// NUL-terminated: the failure, or else what of the model has changed since all ranks agreed on it.
+  std::array<char, 1000> message{};
 };
 
 enum class WindowAction { kTrain, kSkip, kStop, kRefuse };

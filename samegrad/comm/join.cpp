@@ -37,7 +37,7 @@ std::shared_ptr<StatusWriter> status_of(const WorkerEnvironment& environment) {
 
 JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::shared_ptr<C10dStore>& store, RankFacts mine,
                           const std::shared_ptr<StatusWriter>& status, const std::string& backend, const JoinWait& wait,
-                          StoreFile* file = nullptr) {
+                          const std::string& option, StoreFile* file = nullptr) {
   mine.status_fd = status->share();
   Meeting meeting(*store, environment.rank, environment.world_size, wait);
   std::vector<RankFacts> ranks = meeting.exchange_facts(mine);
@@ -47,18 +47,17 @@ JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::share
   }
   const int hosts = count_hosts(ranks);
   if (backend == "shm" && hosts > 1) {
-    throw InputError("launch", "run.backend: 'shm', but the ranks run on " + std::to_string(hosts) +
+    throw InputError("launch", option + ": 'shm', but the ranks run on " + std::to_string(hosts) +
                                    " hosts; allowed are auto and gloo");
   }
-  std::string reason =
-      backend == "gloo" ? "run.backend asks for it" : "they run on " + std::to_string(hosts) + " hosts";
+  std::string reason = backend == "gloo" ? option + " asks for it" : "they run on " + std::to_string(hosts) + " hosts";
   if (backend != "gloo" && hosts == 1) {
     Meeting::SharedMemory memory = meeting.share_memory(ranks, status);
     if (memory.communicator) {
       return {std::move(memory.communicator), joined_text(environment) + " on this host share memory"};
     }
     if (backend == "shm") {
-      throw RunError("launch", "run.backend: 'shm', but the ranks cannot share memory: " + memory.reason);
+      throw RunError("launch", option + ": 'shm', but the ranks cannot share memory: " + memory.reason);
     }
     reason = "they cannot share memory: " + memory.reason;
   }
@@ -70,14 +69,15 @@ JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::share
 
 }  // namespace
 
-JoinedRanks join_ranks(const WorkerEnvironment& environment, const std::string& backend, const JoinWait& wait) {
+JoinedRanks join_ranks(const WorkerEnvironment& environment, const std::string& backend, const JoinWait& wait,
+                       const std::string& option) {
   std::shared_ptr<StatusWriter> status = status_of(environment);
   if (environment.world_size == 1) {
     return {std::make_unique<SingleCommunicator>(std::move(status)), ""};
   }
   if (environment.shared_memory_fd >= 0) {
     if (backend == "gloo") {
-      throw InputError("launch", "run.backend: 'gloo' with " + std::string(kSharedMemoryVariable) + "=" +
+      throw InputError("launch", option + ": 'gloo' with " + std::string(kSharedMemoryVariable) + "=" +
                                      std::to_string(environment.shared_memory_fd) +
                                      ": the launcher handed over shared memory; give both the same configuration");
     }
@@ -89,15 +89,15 @@ JoinedRanks join_ranks(const WorkerEnvironment& environment, const std::string& 
   if (environment.store) {
     mine.route = route_to(environment.store->host, environment.store->port);
     const auto store = open_launcher_store(*environment.store, environment.rank, wait.timeout);
-    return join_in_store(environment, store, mine, status, backend, wait);
+    return join_in_store(environment, store, mine, status, backend, wait, option);
   }
   if (!environment.store_file.empty()) {
     StoreFile file(environment.store_file, /*removes=*/environment.rank == 0);
     const auto store = open_store_file(file, environment.world_size);
-    return join_in_store(environment, store, mine, status, backend, wait, &file);
+    return join_in_store(environment, store, mine, status, backend, wait, option, &file);
   }
   const auto store = open_store_file(environment.store_fd, environment.world_size);
-  return {join_in_store(environment, store, mine, status, "gloo", wait).communicator, ""};
+  return {join_in_store(environment, store, mine, status, "gloo", wait, option).communicator, ""};
 }
 
 }  // namespace samegrad

@@ -113,7 +113,9 @@ std::string message_late(std::span<const MissingPeer> peers, std::span<const int
     text += ";";
   }
   if (!waiting.empty()) text += " " + rank_list(waiting) + ";";
-  return text + " a wait may last run.timeout_s";
+  return text +
+         " a wait may last run.timeout_s, in a program of your own InitOptions::timeout, and "
+         "DistributedDataParallelOptions::timeout";
 }
 
 std::string message_has_left(int rank, std::string_view reason) {

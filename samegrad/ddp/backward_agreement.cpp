@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <string_view>
 
 namespace samegrad {
 namespace {
 
 constexpr std::size_t kMostNamed = 5;
 constexpr std::size_t kFailureBytes = 1000;  // a longer line is cut, on the failing rank too
-// Where in a record what begins.
-constexpr std::size_t kPasses = 1;
+constexpr std::size_t kChangeBytes = 400;
+// Where in a record what begins, after two flags.
+constexpr std::size_t kPasses = 2;
 constexpr std::size_t kFailure = kPasses + sizeof(BackwardReport::passes);
-constexpr std::size_t kBitmap = kFailure + kFailureBytes;
+constexpr std::size_t kChange = kFailure + kFailureBytes;
+constexpr std::size_t kBitmap = kChange + kChangeBytes;
 
 std::string names_of_unused(const BackwardReport& report, std::span<const std::string> names) {
   std::string text;
@@ -38,20 +40,56 @@ std::string unequal_passes(std::span<const BackwardReport> reports, std::int64_t
   return "";
 }
 
+/// "" or in what the first rank that differs from rank 0 differs.
+std::string difference_of(std::span<const BackwardReport> reports) {
+  const BackwardReport& first = reports.front();
+  for (std::size_t rank = 1; rank < reports.size(); ++rank) {
+    const BackwardReport& other = reports[rank];
+    const std::string name = ", rank " + std::to_string(rank) + ": ";
+    if (other.change != first.change) {
+      const auto said = [](const BackwardReport& report) { return report.change.empty() ? "nothing" : report.change; };
+      return "since the model was wrapped, ranks changed it differently: rank 0: " + said(first) + name + said(other) +
+             "; make the same change on every rank before the same forward";
+    }
+    if (other.hooked != first.hooked) {
+      const auto said = [](const BackwardReport& report) { return report.hooked ? "one" : "none"; };
+      return std::string("ranks differ in whether they have a communication hook: rank 0: ") + said(first) + name +
+             said(other) + "; register the same one on every rank";
+    }
+  }
+  return "";
+}
+
+void put_text(std::string_view text, std::span<unsigned char> field) {
+  std::copy_n(text.begin(), std::min(text.size(), field.size() - 1), field.begin());
+}
+
 }  // namespace
+
+bool same_changes(std::span<const BackwardReport> reports) {
+  return std::ranges::all_of(reports, [&](const BackwardReport& r) { return r.change == reports.front().change; });
+}
 
 BackwardDecision decide_backward(std::span<const BackwardReport> reports, std::span<const std::string> names,
                                  UnusedParameters unused, std::int64_t backward) {
   BackwardDecision decision;
   decision.used_somewhere.assign(names.size(), false);
   decision.warning = unequal_passes(reports, backward);
+  const auto failed = std::ranges::find_if(reports, [](const BackwardReport& r) { return !r.failure.empty(); });
+  if (failed != reports.end()) {
+    decision.failure = failed->failure;
+    return decision;
+  }
+  if (std::string difference = difference_of(reports); !difference.empty()) {
+    decision.failure = "[ddp] backward " + std::to_string(backward) + ": " + difference;
+    return decision;
+  }
   for (const BackwardReport& report : reports) {
-    if (decision.failure.empty()) decision.failure = report.failure;
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (report.used[i]) decision.used_somewhere[i] = true;
     }
   }
-  if (!decision.failure.empty() || unused == UnusedParameters::kAllow) return decision;
+  if (unused == UnusedParameters::kAllow) return decision;
   for (std::size_t rank = 0; rank < reports.size(); ++rank) {
     if (reports[rank].joined || std::ranges::find(reports[rank].used, false) == reports[rank].used.end()) continue;
     decision.failure = "[ddp] backward " + std::to_string(backward) + ": rank " + std::to_string(rank) +
@@ -63,26 +101,30 @@ BackwardDecision decide_backward(std::span<const BackwardReport> reports, std::s
   return decision;
 }
 
-std::vector<BackwardReport> exchange_reports(Communicator& comm, const BackwardReport& mine, const CallLabel& label) {
-  const std::size_t bitmap = (mine.used.size() + 7) / 8;
-  const std::size_t record = kBitmap + bitmap;
-  std::vector<unsigned char> sent(record, 0);
+std::vector<BackwardReport> exchange_reports(Communicator& comm, const BackwardReport& mine, std::size_t parameters,
+                                             const CallLabel& label) {
+  std::vector<unsigned char> sent(kBitmap + (parameters + 7) / 8, 0);
+  const std::span<unsigned char> fields(sent);
   sent[0] = mine.joined ? 1 : 0;
-  std::copy_n(mine.failure.begin(), std::min(mine.failure.size(), kFailureBytes - 1), sent.begin() + kFailure);
+  sent[1] = mine.hooked ? 1 : 0;
   std::memcpy(sent.data() + kPasses, &mine.passes, sizeof mine.passes);
-  for (std::size_t i = 0; i < mine.used.size(); ++i) {
+  put_text(mine.failure, fields.subspan(kFailure, kFailureBytes));
+  put_text(mine.change, fields.subspan(kChange, kChangeBytes));
+  for (std::size_t i = 0; i < std::min(mine.used.size(), parameters); ++i) {
     if (mine.used[i]) sent[kBitmap + i / 8] |= static_cast<unsigned char>(1U << (i % 8));
   }
-  std::vector<unsigned char> all(record * static_cast<std::size_t>(comm.size()));
-  comm.all_gather(std::as_bytes(std::span(sent)), std::as_writable_bytes(std::span(all)), label);
+  std::vector<unsigned char> all(sent.size() * static_cast<std::size_t>(comm.size()));
+  comm.all_gather(std::as_bytes(fields), std::as_writable_bytes(std::span(all)), label);
   std::vector<BackwardReport> reports;
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(comm.size()); ++rank) {
-    const unsigned char* const bytes = all.data() + rank * record;
+    const unsigned char* const bytes = all.data() + rank * sent.size();
     BackwardReport report;
     report.joined = bytes[0] != 0;
+    report.hooked = bytes[1] != 0;
     report.failure = reinterpret_cast<const char*>(bytes + kFailure);
+    report.change = reinterpret_cast<const char*>(bytes + kChange);
     std::memcpy(&report.passes, bytes + kPasses, sizeof report.passes);
-    for (std::size_t i = 0; i < mine.used.size(); ++i) {
+    for (std::size_t i = 0; i < parameters; ++i) {
       report.used.push_back((bytes[kBitmap + i / 8] >> (i % 8) & 1U) != 0);
     }
     reports.push_back(std::move(report));

@@ -12,19 +12,16 @@
 #include "samegrad/ddp/comm_hook.h"
 #include "samegrad/ddp/ddp_options.h"
 #include "samegrad/ddp/gradient_slots.h"
+#include "samegrad/ddp/model_form.h"
 #include "samegrad/ddp/model_window.h"
 #include "samegrad/ddp/named_tensor.h"
+#include "samegrad/ddp/parameter_claims.h"
 #include "samegrad/ddp/parameter_set.h"
 #include "samegrad/ddp/reducer.h"
 
 namespace samegrad {
 
-/// A model as data-parallel training sees it.
-struct ModelTensors {
-  std::vector<NamedTensor> parameters;  ///< also frozen ones
-  std::vector<NamedTensor> buffers;
-};
-
+/// The same on all ranks, which compare them.
 struct JoinOptions {
   /// The mean stays over all ranks, also those out of data, as in PyTorch; false: over those that had data.
   bool divide_by_initial_world_size = true;
@@ -48,26 +45,29 @@ class [[nodiscard]] NoSync {
 
 class DataParallel {
  public:
-  /// `read_model` gives the model's tensors as they are now. Throws the same InputError on every rank where ranks hold
-  /// different models, or a tensor is one that samegrad cannot exchange; see DistributedDataParallelOptions::init_sync.
-  /// Collective.
-  DataParallel(std::function<ModelTensors()> read_model, const World& world, DistributedDataParallelOptions options);
+  /// `read_model` gives the model's tensors as they are now; `mark_parameters` a number that is another one after a
+  /// change of its parameters, at less cost (it runs before each forward; empty: read_model is used). Throws the same
+  /// InputError on every rank as DistributedDataParallel does. Collective.
+  DataParallel(std::function<ModelTensors()> read_model, const World& world, DistributedDataParallelOptions options,
+               std::function<std::uint64_t()> mark_parameters = {});
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 
-  /// Before a forward in training or evaluation: buffers, changes of what is trained, a rank out of data. Collective
-  /// where it has something to exchange.
+  /// Before a forward in training or evaluation: buffers, changes of the model, a rank out of data. Collective where it
+  /// has something to exchange; a changed model is compared with the other ranks' in the next exchange.
   void before_forward(bool training);
   /// After it, with the tensors it returned. Local.
   void after_forward(const std::vector<at::Tensor>& outputs);
 
   /// An exact window over the trained parameters and the buffers (ddp/window.h); where `request` has no update, it is
-  /// one more than the window before. Throws InputError on every rank for parameters other than float32 and float64,
-  /// while another is open, else as Window does. Collective.
+  /// one more than the window before. Throws InputError where a window is open, inside join, and on every rank for
+  /// parameters other than float32 and float64; RunError on every rank where ranks have changed their models
+  /// differently; else as Window does. Collective.
   ModelWindow window(WindowRequest request);
 
-  /// Whether a window is open, whose callables alone may call forward. Local.
-  void set_in_window(bool open) { in_window_ = open; }
+  /// Whether a window is open, whose callables alone may call forward. Collective where it opens and the model had
+  /// changed: ranks then compare its values.
+  void set_in_window(bool open);
   /// A window was left without reduce(): the next one is refused on all ranks. Local.
   void note_abandoned_window() { abandoned_window_ = windows_; }
   /// Every check_sync_every windows all ranks compare their parameters. Collective.
@@ -84,7 +84,7 @@ class DataParallel {
   /// plain training forward each rank has its own until sync_buffers(), eval() or the next one. Collective.
   void check_sync();
 
-  void register_comm_hook(CommHook hook) { reducer_->register_hook(std::move(hook)); }
+  void register_comm_hook(CommHook hook);
   const World& world() const { return world_; }
   const DistributedDataParallelOptions& options() const { return options_; }
   const Reducer& reducer() const { return *reducer_; }
@@ -103,18 +103,27 @@ class DataParallel {
     bool buffers = false;
   };
 
-  void build();
-  bool form_changed() const;
-  void rebuild_where_changed();
+  std::string failure_of(const ModelTensors& model) const;
+  void lay_out(const ModelTensors& model);
+  void follow_changes();
+  std::string buffer_change(const std::vector<NamedTensor>& buffers);
+  void take_buffers_as_agreed(const std::vector<NamedTensor>& buffers);
+  [[noreturn]] void refuse_here(const std::string& failure);
+  void make_window_parameters();
   void broadcast_buffers(int root);
   JoinRound round_of_join(const JoinRound& mine);
 
   std::function<ModelTensors()> read_model_;
   World world_;
   DistributedDataParallelOptions options_;
-  std::vector<NamedTensor> parameters_;  // all
-  std::vector<bool> trained_;            // by parameter, when the buckets were made
-  std::vector<at::ScalarType> dtypes_;   // likewise
+  std::function<std::uint64_t()> mark_parameters_;
+  std::vector<NamedTensor> parameters_;        // all
+  std::uint64_t parameters_mark_ = 0;          // when the buckets were made
+  std::vector<TensorForm> parameter_forms_;    // then
+  std::vector<TensorForm> agreed_parameters_;  // as all ranks have agreed on them
+  std::vector<TensorForm> agreed_buffers_;
+  std::uint64_t buffers_mark_ = 0;  // of agreed_buffers_
+  ParameterClaims claims_;
   std::unique_ptr<Reducer> reducer_;
   std::shared_ptr<const ParameterSet> window_parameters_;  // made by the first window, with its buffers
   std::shared_ptr<GradientBufferPool> window_pool_;
@@ -122,6 +131,9 @@ class DataParallel {
   std::int64_t abandoned_window_ = 0;  // update of it; 0: none
   std::int64_t reduced_windows_ = 0;
   bool in_window_ = false;
+  bool parameters_changed_ = false;  // since all ranks agreed
+  bool buffers_changed_ = false;
+  bool has_forward_ = false;  // one that recorded a graph
   bool paused_ = false;
   int no_sync_scopes_ = 0;
   bool last_was_no_sync_ = false;  // the newest training forward

@@ -21,7 +21,8 @@ enum class ReductionOrder {
 /// Whether buckets leave for the exchange while backward still runs.
 enum class Overlap { kAuto, kOn, kOff };
 
-/// The same on all ranks; ranks do not compare them.
+/// The same on all ranks, which compare them at construction (agreed_options.h), but for gradient_as_bucket_view and
+/// timeout.
 struct DistributedDataParallelOptions {
   // What is computed.
   /// kMean: the mean over ranks, as in PyTorch; kSum: their sum. Windows ignore it.
@@ -49,7 +50,8 @@ struct DistributedDataParallelOptions {
   double first_bucket_mb = 1.0;  ///< of the bucket that is ready first (of the last parameters)
   /// .grad are views into the buckets, so gradients are stored once. False: twice, and .grad keeps its own memory.
   bool gradient_as_bucket_view = true;
-  /// kAuto: off on shared memory and where the ranks of a host have less than two cores each; the choice is logged.
+  /// kAuto: off on shared memory and, for all ranks, where those of some host have less than two cores each; the choice
+  /// is logged.
   Overlap overlap = Overlap::kAuto;
   /// Parameters, by name, whose gradients leave together after all others, when backward has ended.
   std::vector<std::string> delay_all_reduce = {};
@@ -57,7 +59,7 @@ struct DistributedDataParallelOptions {
   /// an error on all ranks, naming the first parameter that differs. 0: never. Costs one pass over the parameters each
   /// time.
   std::int64_t check_sync_every = 100;
-  /// Bounds each wait for another rank.
+  /// Bounds each wait for another rank; above 0.
   std::chrono::milliseconds timeout{1'800'000};
 };
 

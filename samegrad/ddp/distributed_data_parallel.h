@@ -27,12 +27,14 @@ template <typename Module>
 class DistributedDataParallel {
  public:
   /// Wraps `module`, whose parameters and buffers stay its own. Throws InputError on every rank where ranks hold
-  /// different modules, a parameter is on a GPU or of a dtype that cannot be exchanged, or nothing is trained.
-  /// Collective.
+  /// different modules or give different options, an option's value is not allowed, a parameter or buffer is not on the
+  /// CPU or of a dtype that cannot be exchanged, another wrapper that lives trains the same parameter, or nothing is
+  /// trained. Collective.
   explicit DistributedDataParallel(Module module, const World& world, DistributedDataParallelOptions options = {})
       : module_(std::move(module)),
         core_(std::make_unique<DataParallel>([module = module_] { return module_contents(*module); }, world,
-                                             std::move(options))) {
+                                             std::move(options),
+                                             [module = module_] { return parameters_mark(*module); })) {
     core_->log_choices();
   }
 
@@ -67,7 +69,8 @@ class DistributedDataParallel {
     core().join(std::forward<Loop>(loop), options);
   }
 
-  /// Replaces the exchange of gradients outside windows (ddp/comm_hook.h); once, before the first forward. Local.
+  /// Replaces the exchange of gradients outside windows (ddp/comm_hook.h); once, on every rank, before the first
+  /// forward that records a graph: throws InputError after it, and for a second one. Local.
   void register_comm_hook(CommHook hook) { core().register_comm_hook(std::move(hook)); }
 
   /// Sets the module to training. Local.

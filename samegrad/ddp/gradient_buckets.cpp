@@ -1,5 +1,6 @@
 #include "samegrad/ddp/gradient_buckets.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
@@ -31,6 +32,15 @@ GradientBuckets::GradientBuckets(const std::vector<NamedTensor>& parameters, con
       memory.parameters.push_back(place.parameter);
     }
     buckets_.push_back(std::move(memory));
+  }
+}
+
+void copy_gradient(const at::Tensor& gradient, const at::Tensor& place) {
+  const at::NoGradGuard no_grad;
+  if (gradient.layout() != at::kStrided) {
+    place.zero_().add_(gradient);
+  } else if (gradient.const_data_ptr() != place.const_data_ptr()) {
+    place.copy_(gradient);
   }
 }
 

@@ -18,6 +18,9 @@ struct GradientBucket {
   std::vector<std::size_t> parameters;  ///< by index
 };
 
+/// Dense, or sparse as a dense one; nothing where it is there already. Local.
+void copy_gradient(const at::Tensor& gradient, const at::Tensor& place);
+
 class GradientBuckets {
  public:
   /// Memory of +0 for `parameters` as `layout` says. Local.

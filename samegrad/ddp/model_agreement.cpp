@@ -14,22 +14,6 @@
 namespace samegrad {
 namespace {
 
-/// One line a tensor: "parameter weight: float [5, 37], trained". Strides of a trained one that are not those of rows:
-/// gradients are exchanged in the order in which they lie in memory.
-std::vector<std::string> form_lines(const std::vector<NamedTensor>& tensors, const char* kind) {
-  std::vector<std::string> lines;
-  for (const NamedTensor& named : tensors) {
-    std::ostringstream line;
-    line << kind << ' ' << named.name << ": " << c10::toString(named.tensor.scalar_type()) << ' '
-         << named.tensor.sizes();
-    if (named.tensor.requires_grad() && !named.tensor.is_contiguous())
-      line << " with strides " << named.tensor.strides();
-    line << (named.tensor.requires_grad() ? ", trained" : ", not trained");
-    lines.push_back(line.str());
-  }
-  return lines;
-}
-
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + '\n';
@@ -65,10 +49,11 @@ std::vector<std::string> gather_texts(const World& world, const std::string& min
 
 }  // namespace
 
-void agree_on_form(const World& world, const std::vector<NamedTensor>& parameters,
-                   const std::vector<NamedTensor>& buffers) {
-  std::vector<std::string> lines = form_lines(parameters, "parameter");
-  for (std::string& line : form_lines(buffers, "buffer")) lines.push_back(std::move(line));
+void agree_on_form(const World& world, const std::vector<std::string>& options,
+                   const std::vector<TensorForm>& parameters, const std::vector<TensorForm>& buffers) {
+  std::vector<std::string> lines = options;
+  for (const TensorForm& form : parameters) lines.push_back("parameter " + form.name + ": " + form.form);
+  for (const TensorForm& form : buffers) lines.push_back("buffer " + form.name + ": " + form.form);
   const std::vector<std::string> all = gather_texts(world, joined(lines), "model form");
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
@@ -76,9 +61,11 @@ void agree_on_form(const World& world, const std::vector<NamedTensor>& parameter
     const std::vector<std::string> other = split(all[rank]);
     const auto differ = std::ranges::mismatch(first, other);
     const auto said = [](auto at, auto end) { return at == end ? std::string("nothing more") : "'" + *at + "'"; };
-    throw InputError("ddp", "ranks differ in the model: rank 0 has " + said(differ.in1, first.end()) + ", rank " +
-                                std::to_string(rank) + " has " + said(differ.in2, other.end()) +
-                                "; build the same model on every rank, its parts in the same order");
+    throw InputError(
+        "ddp", "ranks differ in the model or its options: rank 0 has " + said(differ.in1, first.end()) + ", rank " +
+                   std::to_string(rank) + " has " + said(differ.in2, other.end()) +
+                   "; build the same model on every rank, its parts in the same order, and wrap it with the same "
+                   "options");
   }
 }
 
@@ -99,6 +86,10 @@ void check_same_values(const World& world, const std::vector<NamedTensor>& tenso
   const std::vector<std::string> all = gather_texts(world, hashes, "check of the model");
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
+    if (all[rank].size() != all[0].size()) {
+      throw RunError("ddp", when + ": rank 0 and rank " + std::to_string(rank) +
+                                " hold unequal numbers of tensors; make the same changes to the model on every rank");
+    }
     const auto at = static_cast<std::size_t>(std::ranges::mismatch(all[0], all[rank]).in1 - all[0].begin()) / digits;
     throw RunError("ddp", when + ": " + tensors[at].name + " differs between rank 0 and rank " + std::to_string(rank) +
                               "; every rank must start from the same values, exchange every gradient and take the "

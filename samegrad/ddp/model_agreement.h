@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "samegrad/comm/world.h"
+#include "samegrad/ddp/model_form.h"
 #include "samegrad/ddp/named_tensor.h"
 
 namespace samegrad {
 
-/// Throws the same InputError on every rank where ranks differ in number, name, shape, dtype, order or requires_grad of
-/// `parameters`, or in the same of `buffers`: it names the first that differs, and both ranks' forms. Collective.
-void agree_on_form(const World& world, const std::vector<NamedTensor>& parameters,
-                   const std::vector<NamedTensor>& buffers);
+/// Throws the same InputError on every rank where ranks differ in `options` (option_lines() of agreed_options.h), or in
+/// number, name, shape, dtype, order or requires_grad of parameters or buffers: it names the first that differs, and
+/// what both ranks have. Collective.
+void agree_on_form(const World& world, const std::vector<std::string>& options,
+                   const std::vector<TensorForm>& parameters, const std::vector<TensorForm>& buffers);
 
 /// Rank `root`'s values replace everyone's. Collective.
 void broadcast_tensors(const World& world, const std::vector<NamedTensor>& tensors, int root, std::string_view what);

@@ -3,15 +3,11 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <exception>
 #include <set>
 #include <utility>
 
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
-#include "samegrad/comm/agreement.h"
-#include "samegrad/ddp/bucket_exchange.h"
-#include "samegrad/ddp/model_agreement.h"
 
 namespace samegrad {
 namespace {
@@ -28,16 +24,6 @@ std::vector<BucketParameter> bucket_parameters(const std::vector<NamedTensor>& p
   return result;
 }
 
-/// Dense, or sparse as a dense one; nothing where it is there already.
-void copy_gradient(const at::Tensor& gradient, const at::Tensor& place) {
-  const at::NoGradGuard no_grad;
-  if (gradient.layout() != at::kStrided) {
-    place.zero_().add_(gradient);
-  } else if (gradient.const_data_ptr() != place.const_data_ptr()) {
-    place.copy_(gradient);
-  }
-}
-
 std::int64_t bytes_of_mebibytes(double mebibytes) { return static_cast<std::int64_t>(mebibytes * kBytesOfMebibyte); }
 
 }  // namespace
@@ -49,6 +35,7 @@ Reducer::Reducer(std::vector<NamedTensor> parameters, World world, DistributedDa
       bucket_parameters_(bucket_parameters(parameters_, options_.delay_all_reduce)),
       layout_(lay_out_buckets(bucket_parameters_, {.first_bytes = bytes_of_mebibytes(options_.first_bucket_mb),
                                                    .bytes = bytes_of_mebibytes(options_.bucket_cap_mb)})),
+      agreed_parameters_(parameters_.size()),
       used_(parameters_.size(), false),
       holds_exchanged_(parameters_.size(), false),
       gradients_(parameters_.size(), 0) {
@@ -79,6 +66,20 @@ void Reducer::register_hook(CommHook hook) {
   if (hook_) throw InputError("ddp", "communication hook: a second one; allowed is one for each wrapped model");
   hook_ = std::move(hook);
   thread_.reset();  // a hook runs in the thread of backward
+}
+
+void Reducer::follow(Reducer& before) {
+  backwards_ = before.backwards_;
+  exchanges_ = before.exchanges_;
+  mean_over_ = before.mean_over_;
+  no_sync_ = before.no_sync_;
+  warned_of_scope_ = before.warned_of_scope_;
+  if (before.hook_) register_hook(std::move(before.hook_));
+}
+
+void Reducer::set_change(std::string change, std::size_t parameters) {
+  agreed_parameters_ = change.empty() ? parameters_.size() : parameters;
+  change_ = std::move(change);
 }
 
 std::int64_t Reducer::bucket_bytes() const {
@@ -144,21 +145,6 @@ void Reducer::adopt(std::size_t parameter) {
   gradient = view;
 }
 
-/// Puts what this rank gives of one gradient into its place.
-void Reducer::prepare(std::size_t parameter) {
-  const at::NoGradGuard no_grad;
-  const at::Tensor& view = buckets().view(parameter);
-  const at::Tensor& gradient = parameters_[parameter].tensor.grad();
-  const bool given_by_rank_0 =
-      holds_exchanged_[parameter] && world_.rank() != 0 && options_.reduction == GradientReduction::kSum;
-  if (!gradient.defined() || given_by_rank_0 || without_data_) {
-    view.zero_();
-  } else {
-    copy_gradient(gradient, view);
-    adopt(parameter);
-  }
-}
-
 void Reducer::check_scope(bool synchronize) {
   if (synchronize != no_sync_ || warned_of_scope_ || world_.size() == 1) return;
   warned_of_scope_ = true;
@@ -172,52 +158,8 @@ void Reducer::begin(bool synchronize) {
   check_scope(synchronize);
   if (thread_) thread_->wait();  // for what a pass that failed has left
   next_bucket_ = 0;
-  overlapping_ = synchronize && thread_ && !passive() && (!options_.static_graph || graph_);
+  overlapping_ = synchronize && thread_ && !passive() && (!options_.static_graph || (graph_ && exchanges_ > 0));
   if (overlapping_) leave_ready_buckets();
-}
-
-void Reducer::leave_ready_buckets() {
-  const auto ready = [&](std::size_t parameter) {
-    return gradients_[parameter] >= (graph_ ? (*graph_)[parameter] : 1);
-  };
-  std::vector<GradientBucket>& all = buckets().buckets();
-  while (next_bucket_ < all.size() && !layout_[next_bucket_].delayed &&
-         std::ranges::all_of(all[next_bucket_].parameters, ready)) {
-    leave(next_bucket_++);
-  }
-}
-
-void Reducer::leave(std::size_t bucket) {
-  for (const std::size_t parameter : buckets().buckets()[bucket].parameters) prepare(parameter);
-  if (overlapping_) {
-    thread_->submit([this, bucket] { exchange_bucket(bucket); });
-  } else {
-    exchange_bucket(bucket);
-  }
-}
-
-void Reducer::exchange_bucket(std::size_t index) {
-  GradientBucket& bucket = buckets().buckets()[index];
-  if (!hook_) {
-    exchange_gradient(world_.communicator(), bucket.flat,
-                      {.reduction = options_.reduction, .order = options_.order, .mean_over = mean_over_},
-                      {"gradient bucket " + std::to_string(index), exchanges_, world_.timeout()});
-    return;
-  }
-  GradBucket seen{
-      .index = index, .is_last = index + 1 == layout_.size(), .buffer = bucket.flat, .gradients = {}, .parameters = {}};
-  for (const std::size_t parameter : bucket.parameters) {
-    seen.gradients.push_back(buckets().view(parameter));
-    seen.parameters.push_back(names_[parameter]);
-  }
-  const at::NoGradGuard no_grad;
-  const at::Tensor result = hook_(seen, world_);
-  if (!result.defined() || result.numel() != bucket.flat.numel() || result.scalar_type() != bucket.flat.scalar_type()) {
-    throw InputError("ddp", "communication hook, bucket " + std::to_string(index) +
-                                ": its result has another size or dtype than the bucket; return as many elements of "
-                                "the same dtype");
-  }
-  if (!result.is_same(bucket.flat)) bucket.flat.copy_(result.reshape(bucket.flat.sizes()));
 }
 
 void Reducer::check_graph() {
@@ -244,71 +186,7 @@ void Reducer::end(bool synchronize) {
          "after backward, which ends with the exchange");
   }
   std::ranges::fill(gradients_, 0);
-  if (synchronize) exchange({.used = used_, .joined = false, .failure = failure_});
-}
-
-void Reducer::exchange_without_data() {
-  next_bucket_ = 0;
-  ++backwards_;
-  exchange({.used = std::vector<bool>(parameters_.size(), false), .joined = true, .failure = ""});
-}
-
-/// All buckets leave, also where something failed here: every rank makes the same calls, and all learn of it together.
-std::vector<BackwardReport> Reducer::exchange_buckets(const BackwardReport& report) {
-  without_data_ = report.joined;
-  if (std::exchange(overlapping_, false)) thread_->wait();
-  if (!passive()) {
-    for (; next_bucket_ < layout_.size(); ++next_bucket_) leave(next_bucket_);
-  }
-  return exchange_reports(world_.communicator(), report, {"end of backward", exchanges_, world_.timeout()});
-}
-
-void Reducer::exchange(BackwardReport report) {
-  ++exchanges_;
-  used_.assign(parameters_.size(), false);
-  failure_.clear();
-  report.passes = std::exchange(passes_, 0);
-  const at::NoGradGuard no_grad;
-  std::vector<std::pair<std::size_t, at::Tensor>> untouched;  // gradients that stay where no rank made one
-  for (std::size_t i = 0; i < parameters_.size() && !passive(); ++i) {
-    const at::Tensor& gradient = parameters_[i].tensor.grad();
-    if (!report.used[i] && gradient.defined()) untouched.emplace_back(i, gradient.clone());
-  }
-  std::vector<BackwardReport> reports;
-  try {
-    reports = exchange_buckets(report);
-  } catch (const std::exception& error) {
-    world_.communicator().leave(error.what());  // the others must not wait for this rank
-    throw;
-  }
-  const UnusedParameters allowed =
-      options_.find_unused_parameters || options_.static_graph ? UnusedParameters::kAllow : UnusedParameters::kRefuse;
-  const BackwardDecision decision = decide_backward(reports, names_, allowed, backwards_);
-  if (!decision.warning.empty() && !std::exchange(warned_of_passes_, true)) log_warn(decision.warning);
-  if (!decision.failure.empty()) throw_failure_line(decision.failure, static_cast<int>(ExitCode::kRunFailed));
-  if (passive()) return;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (decision.used_somewhere[i]) finish(i);
-  }
-  for (const auto& [i, gradient] : untouched) {
-    if (!decision.used_somewhere[i]) parameters_[i].tensor.mutable_grad().copy_(gradient);
-  }
-  if (options_.check_sync_every > 0 && exchanges_ % options_.check_sync_every == 0) {
-    check_same_values(world_, parameters_, "check after exchange " + std::to_string(exchanges_));
-  }
-}
-
-void Reducer::finish(std::size_t parameter) {
-  at::Tensor& gradient = parameters_[parameter].tensor.mutable_grad();
-  const at::Tensor& view = buckets().view(parameter);
-  holds_exchanged_[parameter] = true;
-  if (options_.gradient_as_bucket_view) {
-    gradient = view;
-  } else if (gradient.defined() && gradient.layout() == at::kStrided) {
-    gradient.copy_(view);
-  } else {
-    gradient = view.clone();
-  }
+  if (synchronize) exchange(report());
 }
 
 }  // namespace samegrad

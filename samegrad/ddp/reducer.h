@@ -35,9 +35,18 @@ class Reducer {
   /// Whether a no_sync scope is open, for the warning of a scope that does not cover both. Local.
   void set_no_sync(bool open) { no_sync_ = open; }
 
+  /// Leaves the parameters, so that another may follow it. Local.
+  void unhook() { watch_.reset(); }
+  /// Goes on where `before`, of the same model before it changed, was: its hook, scope and numbers. Local.
+  void follow(Reducer& before);
+  /// What of this rank's model has changed since all ranks agreed on one of `parameters` trained parameters, and this
+  /// reducer was made: the next exchange compares it first, and none is entered alone. Local.
+  void set_change(std::string change, std::size_t parameters);
+  /// "" where all ranks have agreed on what this reducer was made for. Local.
+  const std::string& change() const { return change_; }
+
   /// Replaces the exchange of buckets; once. Local.
   void register_hook(CommHook hook);
-  const CommHook& hook() const { return hook_; }
   /// Takes part in the exchange of one backward without data: zeros, and no parameter used. Collective.
   void exchange_without_data();
   /// The mean is over this many ranks from now on; 0: all. Local.
@@ -56,19 +65,24 @@ class Reducer {
   void begin(bool synchronize);
   void end(bool synchronize);
   void exchange(BackwardReport report);
-  std::vector<BackwardReport> exchange_buckets(const BackwardReport& report);
+  BackwardDecision exchange_buckets(const BackwardReport& report);
+  std::vector<BackwardReport> agree(const BackwardReport& report);
+  BackwardReport report() const;
 
   bool passive() const { return world_.size() == 1 && !hook_; }
   GradientBuckets& buckets();
   void adopt(std::size_t parameter);
   void prepare(std::size_t parameter);
+  bool buckets_leave_first() const;
   void leave_ready_buckets();
+  void leave_all_buckets();
   void leave(std::size_t bucket);
   void exchange_bucket(std::size_t bucket);
   void finish(std::size_t parameter);
   void check_graph();
   void check_scope(bool synchronize);
   void fail(std::string line);
+  std::string call_name(std::string usual) const;
 
   std::vector<NamedTensor> parameters_;
   World world_;
@@ -83,6 +97,8 @@ class Reducer {
   std::int64_t exchanges_ = 0;
   std::int64_t stray_passes_ = 0;
   std::string failure_;
+  std::string change_;
+  std::size_t agreed_parameters_ = 0;  // trained ones of the model that all ranks agreed on
   bool no_sync_ = false;
   bool warned_of_scope_ = false;
   std::int64_t passes_ = 0;  // since the last exchange

@@ -125,7 +125,9 @@ AgreementRecord record_of(const WindowRequest& request, std::string_view paramet
     record.terms[k] = record_of(request.terms[k]);
   fill(record.digest, request.digest);
   fill(record.parameters, parameters);
-  fill(record.message, failure, record.message.size() - 1);
+  record.has_generator_seed = request.generator_seed ? 1 : 0;
+  record.generator_seed = request.generator_seed.value_or(0);
+  fill(record.message, failure.empty() ? request.model_change : failure, record.message.size() - 1);
   return record;
 }
 

@@ -26,7 +26,7 @@ struct WindowRequest {
   /// atom that weighs 0 is run like others.
   std::optional<std::vector<double>> atom_weights = std::nullopt;
   /// Given: ATen's default CPU generator is keyed by it, update and atom before each atom, for modules that draw from
-  /// it. The same on all ranks.
+  /// it. The same on all ranks, which compare it.
   std::optional<std::uint64_t> generator_seed = std::nullopt;
   std::int64_t update = 0;       ///< the update that the window makes, from 1; the same on all ranks
   std::string_view digest = {};  ///< of plan and config, at most 64 characters; the same on all ranks
@@ -34,6 +34,8 @@ struct WindowRequest {
   bool save_asked = false;       ///< all ranks learn it where any asks (WindowDecision::save_asked)
   std::string failure = {};      ///< "" or the line with which this rank failed before the window
   int failure_exit_code = 1;     ///< of that failure (base/error.h)
+  /// "" or what of the model has changed since all ranks agreed on it; the same on all ranks. DataParallel sets it.
+  std::string model_change = {};
 };
 
 /// What DistributedDataParallel decides for all of its windows.
