@@ -64,13 +64,12 @@ void DataParallel::set_paused(bool paused) {
 }
 
 void DataParallel::set_in_window(bool open) {
-  in_window_ = open;
-  if (!open) return;
-  if (!reducer_->change().empty()) {  // the window's agreement has compared it
+  if (open && !reducer_->change().empty()) {  // the window's agreement has compared it
     reducer_->set_change("", 0);
     check_same_values(world_, parameters_, "check after the model has changed");  // of new parameters
   }
-  if (std::exchange(buffers_changed_, false)) take_buffers_as_agreed(read_model_().buffers);
+  if (open && std::exchange(buffers_changed_, false)) take_buffers_as_agreed(read_model_().buffers);
+  in_window_ = open;
 }
 
 void DataParallel::register_comm_hook(CommHook hook) {

@@ -9,12 +9,14 @@
 #include <filesystem>
 
 #include "samegrad/base/error.h"
+#include "samegrad/comm/join.h"
 #include "tests/unit/base/temporary_folder.h"
 
 namespace samegrad {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 using InitTest = TemporaryFolder;
 
@@ -62,6 +64,20 @@ TEST(Init, RefusesARendezvousThatIsNone) {
   }
 }
 
+TEST(Init, RefusesABackendByTheNameThatAProgramOrAConfigurationGivesIt) {
+  const WorkerEnvironment place{.rank = 0, .world_size = 2, .shared_memory_fd = 3};
+  const auto refused = [&](const auto&... option) -> std::string {
+    try {
+      join_ranks(place, "gloo", {}, option...);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refused(), StartsWith("[launch] run.backend: 'gloo' with SAMEGRAD_SHM_FD=3: "));
+  EXPECT_THAT(refused("InitOptions::backend"), StartsWith("[launch] InitOptions::backend: 'gloo' with "));
+}
+
 TEST_F(InitTest, ARankThatDoesNotComeToTheFileIsNamedAndTheFileGoes) {
   const std::filesystem::path path = folder_ / "meeting";
   try {
@@ -72,6 +88,7 @@ TEST_F(InitTest, ARankThatDoesNotComeToTheFileIsNamedAndTheFileGoes) {
     FAIL() << "joined alone";
   } catch (const PeerError& error) {
     EXPECT_EQ(error.culprit_rank(), 1);
+    EXPECT_THAT(error.what(), HasSubstr("InitOptions::timeout"));
   }
   EXPECT_FALSE(std::filesystem::exists(path));
 }

@@ -231,7 +231,8 @@ TEST(ThreadRanks, SeveralLateRanksAreAllNamed) {
   } catch (const PeerError& error) {
     EXPECT_EQ(error.culprit_rank(), 1);
     EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 1 (pid "), HasSubstr("rank 3 (pid "),
-                                    HasSubstr("did not come to 'gradient' of update 7 within 0.01 s")));
+                                    HasSubstr("did not come to 'gradient' of update 7 within 0.01 s"),
+                                    HasSubstr("run.timeout_s, in a program of your own InitOptions::timeout")));
   }
   second.join();
 }
