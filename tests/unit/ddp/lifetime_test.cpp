@@ -97,7 +97,7 @@ TEST(AWindow, WhileAnotherIsOpenIsRefusedAndTheFirstGoesOn) {
     TwoLayers model;
     Wrapped ddp(model, world_of(comm));
     auto window = ddp.window({.count = 1, .atoms = 1});
-    expect_refused("[ddp] window(): another one is open", [&] { ddp.window({.count = 1, .atoms = 1}); });
+    expect_refused("[ddp] window: the window of update 1 is open", [&] { ddp.window({.count = 1, .atoms = 1}); });
     window.backward([&] { return loss_of(ddp.forward(rows(comm.rank(), 0))); });
     ASSERT_TRUE(window.reduce());
     expect_mean(model, 2);
