@@ -38,6 +38,13 @@ void read_blocks(const std::filesystem::path& path, const FlatLayout& layout,
   }
 }
 
+AlignedBlock read_parameters(const std::filesystem::path& file, const FlatLayout& layout) {
+  AlignedBlock values(ElementType::kFloat32, layout.flat_elements());
+  const std::pair<std::string, std::span<float>> block{"", values.span()};
+  read_blocks(file, layout, std::span(&block, 1));
+  return values;
+}
+
 template <typename Element>
 std::vector<TensorView> views_of(const FlatLayout& layout, std::span<const Element> flat, TensorType type) {
   std::vector<TensorView> views;
@@ -97,9 +104,7 @@ CheckpointContent training_content(const TrainState& state, const RunConfig& con
 }
 
 void load_parameters(const std::filesystem::path& file, FlatParameters& parameters) {
-  AlignedBlock values(ElementType::kFloat32, parameters.layout().flat_elements());
-  const std::pair<std::string, std::span<float>> block{"", values.span()};
-  read_blocks(file, parameters.layout(), std::span(&block, 1));
+  const AlignedBlock values = read_parameters(file, parameters.layout());
   std::ranges::copy(values.span(), parameters.values().begin());
 }
 
@@ -133,8 +138,10 @@ void restore_training(const Checkpoint& checkpoint, TrainState& state) {
   const std::int64_t non_finite = state_member(checkpoint, "skipped_non_finite").get<std::int64_t>();
 
   const std::string hash_chain = state_member(checkpoint, "hash_chain").get<std::string>();
-  load_parameters(checkpoint.path / "model.safetensors", state.parameters);
+  const AlignedBlock parameters = read_parameters(checkpoint.path / "model.safetensors", layout);
+  // The last that may refuse; nothing is changed before it.
   state.optimizer->restore_scalars(scalars.is_object() && scalars.contains("scalars") ? scalars["scalars"] : Json());
+  std::ranges::copy(parameters.span(), state.parameters.values().begin());
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::ranges::copy(values[i].span(), state.optimizer->state()[i].values.span().begin());
   }

@@ -11,6 +11,7 @@ namespace samegrad {
 namespace {
 
 constexpr std::string_view kStage = "checkpoint";
+constexpr std::size_t kLongestManifest = 100'000'000;
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& what) {
   throw CheckError(kStage, path.string() + ": " + what);
@@ -96,6 +97,10 @@ Manifest read_manifest(const std::filesystem::path& checkpoint) {
   }
   const std::filesystem::path path = checkpoint / kManifestFile;
   const MappedFile file = open_part(path);
+  if (file.bytes().size() > kLongestManifest) {
+    refuse(path,
+           std::to_string(file.bytes().size()) + " bytes; a manifest has at most " + std::to_string(kLongestManifest));
+  }
   return parse_manifest(file.bytes(), path.string());
 }
 

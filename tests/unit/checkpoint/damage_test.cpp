@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/checkpoint/checkpoint.h"
 #include "tests/unit/checkpoint/small_checkpoint.h"
@@ -67,15 +66,6 @@ TEST(CheckpointDamage, APartOfAnotherCheckpointOrAnotherNameIsRefused) {
   EXPECT_TRUE(is_refused(folder.path() / "step-0005" / ""));
   std::filesystem::rename(folder.path() / "step-0005", folder.path() / "best");
   EXPECT_FALSE(is_refused(folder.path() / "best"));
-}
-
-/// Puts `text` into a file of the checkpoint and makes the manifest fit it, as an attacker would.
-void forge(const std::filesystem::path& checkpoint, std::size_t index, const std::string& text) {
-  Manifest manifest = read_manifest(checkpoint);
-  manifest.files[index].size = static_cast<std::int64_t>(text.size());
-  manifest.files[index].sha256 = sha256_hex(text);
-  write_text(checkpoint / manifest.files[index].name, text);
-  write_text(checkpoint / "manifest.json", manifest_text(manifest));
 }
 
 TEST(CheckpointDamage, ContentThatDoesNotFitIsRefusedAlthoughAllDigestsDo) {

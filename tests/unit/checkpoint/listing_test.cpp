@@ -1,4 +1,8 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <functional>
 
 #include "samegrad/base/error.h"
 #include "samegrad/checkpoint/checkpoint.h"
@@ -60,6 +64,85 @@ TEST(FindLatest, PassesOverDamagedOnesAndOtherRunsAndSaysWhy) {
   EXPECT_NE(latest.passed_over[0].problem.find("manifest.json: missing"), std::string::npos);
   EXPECT_NE(latest.passed_over[1].problem.find("of run 'run-b'"), std::string::npos);
   EXPECT_NE(latest.passed_over[2].problem.find("step-0004/model.safetensors"), std::string::npos);
+}
+
+/// What can have become of the newest checkpoint, and a part of what is said of it.
+struct Damage {
+  const char* said;
+  std::function<void(const std::filesystem::path&)> act;
+};
+
+std::vector<Damage> damages() {
+  const auto file = [](const char* name, const std::function<void(const std::filesystem::path&)>& act) {
+    return [name = std::string(name), act](const std::filesystem::path& checkpoint) {
+      std::filesystem::remove(checkpoint / name);
+      act(checkpoint / name);
+    };
+  };
+  const auto nothing = [](const std::filesystem::path&) {};
+  const auto make_fifo = [](const std::filesystem::path& path) { mkfifo(path.c_str(), 0600); };
+  const auto make_link = [](const std::filesystem::path& path) { std::filesystem::create_symlink("/dev/zero", path); };
+  const auto make_folder = [](const std::filesystem::path& path) { std::filesystem::create_directory(path); };
+  const auto huge = [](const std::string& end) {
+    return [end](const std::filesystem::path& path) {
+      write_text(path, "");
+      std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
+      std::ofstream(path, std::ios::app) << end;
+    };
+  };
+  std::string header_length(64, ' ');
+  header_length.replace(0, 8, std::string("\xff\xff\xff\xff\xff\xff\xff\x7f"));
+  const auto whole = [](const std::function<void(const std::filesystem::path&)>& act) {
+    return [act](const std::filesystem::path& checkpoint) {
+      std::filesystem::remove_all(checkpoint);
+      act(checkpoint);
+    };
+  };
+  return {
+      {"manifest.json: missing", file("manifest.json", nothing)},
+      {"manifest.json: cut or damaged", file("manifest.json", [](const auto& path) { write_text(path, "{}"); })},
+      {"manifest.json: not a regular file", file("manifest.json", make_fifo)},
+      {"manifest.json: not a regular file", file("manifest.json", make_link)},
+      {"manifest.json: not a regular file", file("manifest.json", make_folder)},
+      {"; a manifest has at most 100000000", file("manifest.json", huge("\"\n}\n"))},
+      {"model.safetensors: missing", file("model.safetensors", nothing)},
+      {"model.safetensors: not a regular file", file("model.safetensors", make_fifo)},
+      {"model.safetensors: not a regular file", file("model.safetensors", make_link)},
+      {"bytes; its manifest says", file("model.safetensors", huge(""))},
+      {"header length: 9223372036854775807",
+       [=](const std::filesystem::path& checkpoint) { forge(checkpoint, 0, header_length); }},
+      {"state.json: missing", file("state.json", nothing)},
+      {"rank-1.json: missing, the history of virtual rank 1", file("rank-1.json", nothing)},
+      {"which its manifest does not list", file("rank-2.json", make_fifo)},
+      {"no such folder", whole(make_fifo)},
+      {"no such folder", whole([](const auto& path) { std::filesystem::create_symlink(path, path); })},
+      {"no such folder", whole([](const auto& path) { write_text(path, "x"); })},
+      {"manifest.json: missing", whole(make_folder)},
+      {"of run 'run-b'", [](const auto& path) { save_small(path.parent_path(), 4, "run-b"); }},
+      {"its name another",
+       [](const auto& path) {
+         std::filesystem::remove_all(path);
+         std::filesystem::copy(path.parent_path() / "step-0002", path);
+       }},
+  };
+}
+
+TEST(FindLatest, TakesThePreviousOneWhateverTheNewestIsAndSaysWhy) {
+  for (const Damage& damage : damages()) {
+    const TemporaryFolder folder(Medium::kMemory);
+    save_small(folder.path(), 2);
+    damage.act(save_small(folder.path(), 4));
+    const LatestCheckpoint latest = find_latest(folder.path(), "run-a");
+    ASSERT_TRUE(latest.found) << damage.said;
+    EXPECT_EQ(latest.found->update, 2) << damage.said;
+    ASSERT_EQ(latest.passed_over.size(), 1U) << damage.said;
+    const std::string& problem = latest.passed_over[0].problem;
+    EXPECT_NE(problem.find(damage.said), std::string::npos) << problem;
+    EXPECT_NE(problem.find("step-0004"), std::string::npos) << problem;
+    EXPECT_EQ(problem.find('\n'), std::string::npos) << problem;
+    // It is no reason either to remove the one that is whole.
+    EXPECT_TRUE(prune_checkpoints(folder.path(), "run-a", {.keep = 1}).empty()) << damage.said;
+  }
 }
 
 TEST(FindLatest, OfARunWithoutCheckpointsFindsNone) {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "samegrad/base/check.h"
+#include "samegrad/base/digest.h"
 
 namespace samegrad {
 
@@ -58,6 +59,14 @@ void write_text(const std::filesystem::path& path, std::string_view text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   SAMEGRAD_CHECK_OP(file.flush().good(), ==, true);
+}
+
+void forge(const std::filesystem::path& checkpoint, std::size_t index, const std::string& text) {
+  Manifest manifest = read_manifest(checkpoint);
+  manifest.files[index].size = static_cast<std::int64_t>(text.size());
+  manifest.files[index].sha256 = sha256_hex(text);
+  write_text(checkpoint / manifest.files[index].name, text);
+  write_text(checkpoint / kManifestFile, manifest_text(manifest));
 }
 
 std::vector<std::string> names_in(const std::filesystem::path& folder) {

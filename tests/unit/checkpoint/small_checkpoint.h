@@ -53,6 +53,10 @@ class NoExchange : public FileOperations {
 std::string file_text(const std::filesystem::path& path);
 void write_text(const std::filesystem::path& path, std::string_view text);
 
+/// Puts `text` into a file of the checkpoint and makes the manifest fit it, as an attacker would. `index`: its place in
+/// Manifest::files.
+void forge(const std::filesystem::path& checkpoint, std::size_t index, const std::string& text);
+
 /// Names in a folder, sorted, hidden ones too.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 

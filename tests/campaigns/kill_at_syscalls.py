@@ -1,0 +1,203 @@
+"""A training is killed at every system call of its saves; whatever it leaves, `--resume auto` ends with the bytes of the
+run that nobody stopped.
+
+    .venv/bin/python tests/campaigns/kill_at_syscalls.py [--bin build/dev/bin] [--seed 1] [--budget N] [--json FILE]
+
+strace kills the process of rank 0 as it enters the call: the calls before it took place, this one did not. A run without
+a kill is recorded first; its calls on files below artifacts/ are the places, and the one call after the last. `--budget`
+tries so many of them in each form, drawn by the seed; 0 tries all. Forms: the run alone, the run over an older one of the
+same names (exchange of folders), two processes, and the asynchronous save. The broken variants resume without what must
+be put back; at least one of the same kills must show it.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CALLS = "openat,write,pwrite64,fsync,rename,renameat2,close,mkdir,unlink,rmdir"
+ONLY_OF_RANK_0 = {"fsync", "rename", "renameat2", "unlink", "rmdir"}  # while it trains
+SETTINGS = ["model.layers=1", "model.width=16", "model.heads=2", "model.feed_forward=16", "model.dropout=0.1",
+            "optimizer.kind=adamw", "optimizer.learning_rate=1e-3", "plan.updates=3", "plan.stop_at=0",
+            "plan.batch_size_per_rank=1", "data.train_sequences=32", "data.validation_sequences=2",
+            "checkpoint.every=1", "checkpoint.keep=2"]
+FORMS = {"alone": [], "over an older run": [], "two processes": ["--nproc", "2"],
+         "asynchronous": ["--set", "checkpoint.async=true"]}
+BROKEN_RESUMES = ["randomness-restarted", "data-order-restarted", "optimizer-state-not-restored"]
+CALL = re.compile(r"^(\d+) +(\w+)\((.*)$")
+SAVED = re.compile(r"saved (\S+/step-(\d+))")
+
+
+def samegrad(program, folder, *words, traced=(), broken=None):
+    sets = [word for setting in SETTINGS for word in ("--set", setting)]
+    environment = {**os.environ, **({"SAMEGRAD_BROKEN": broken} if broken else {})}
+    return subprocess.run([*traced, program, *words, "--run", folder, *sets], env=environment, capture_output=True,
+                          text=True, timeout=120)
+
+
+def ptrace_works():
+    if shutil.which("strace") is None:
+        return False
+    return subprocess.run(["strace", "-f", "-o", "/dev/null", "true"], capture_output=True).returncode == 0
+
+
+def places(log, words):
+    """(name, n): the n-th call of that name in a thread, for the calls on what lies below artifacts/."""
+    counted = collections.Counter()
+    found = []
+    threads = collections.Counter()
+    for line in log.read_text().splitlines():
+        call = CALL.match(line)
+        if call is None:
+            continue
+        thread, name, rest = call.groups()
+        counted[thread, name] += 1
+        if "/artifacts" in rest:
+            found.append((thread, name, counted[thread, name]))
+            threads[thread] += 1
+    (saving, _), = threads.most_common(1)  # of several asynchronous saves the one with most calls
+    found = [(name, n) for thread, name, n in found if thread == saving]
+    if "--nproc" in words:
+        found = [place for place in found if place[0] in ONLY_OF_RANK_0]
+    name, n = found[-1]
+    return [*found, (name, n + 1)]
+
+
+class Campaign:
+    def __init__(self, arguments, scratch):
+        self.arguments = arguments
+        self.scratch = scratch
+        self.program = arguments.bin / "samegrad"
+        self.counts = collections.Counter()
+        self.failures = []
+        self.variants = {name: 0 for name in BROKEN_RESUMES}
+        self.older = scratch / "older"
+        self.check(samegrad(self.program, self.older, "train", "--quiet", "--set", "seed=7"))
+        reference = scratch / "reference"
+        self.check(samegrad(self.program, reference, "train", "--quiet"))
+        self.final = self.end_of(reference)
+
+    @staticmethod
+    def check(done):
+        if done.returncode != 0:
+            sys.exit(f"a run without a kill failed: {done.stderr}")
+
+    @staticmethod
+    def end_of(folder):
+        """The last hash chain, and the bytes of the last checkpoint's model and optimizer."""
+        last = json.loads((folder / "outputs/metrics.jsonl").read_text().splitlines()[-1])
+        step = folder / f"artifacts/checkpoints/step-{last['update']:04d}"
+        return last["hash_chain"], [(step / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
+
+    def fresh(self, form):
+        folder = self.scratch / "run"
+        shutil.rmtree(folder, ignore_errors=True)
+        if form == "over an older run":
+            shutil.copytree(self.older, folder)
+        return folder
+
+    def record(self, form):
+        log = self.scratch / "calls"
+        self.check(samegrad(self.program, self.fresh(form), "train", *FORMS[form],
+                            traced=["strace", "-f", "-y", "-qq", "-s", "0", "-e", f"trace={CALLS}", "-o", log]))
+        return places(log, FORMS[form])
+
+    def kill(self, form, name, n):
+        """Returns the folder that a kill there leaves, and what was told as saved; none where it was not reached."""
+        folder = self.fresh(form)
+        done = samegrad(self.program, folder, "train", *FORMS[form],
+                        traced=["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={name}", "-e",
+                                f"inject={name}:signal=KILL:when={n}"])
+        if done.returncode == 0:
+            return None
+        if done.returncode not in (-signal.SIGKILL, 128 + signal.SIGKILL):
+            self.failures.append(f"{form}, {name} {n}: ended with {done.returncode}: {done.stderr}")
+        return folder, SAVED.findall(done.stderr)
+
+    def try_place(self, form, name, n):
+        killed = self.kill(form, name, n)
+        what = f"{form}, {name} {n}"
+        if killed is None:
+            self.counts["not reached"] += 1
+            return
+        folder, told = killed
+        self.counts["kills"] += 1
+        self.counts[f"kills: {form}"] += 1
+        if told:
+            path = pathlib.Path(told[-1][0])
+            if samegrad(self.program, folder, "checkpoints", path).returncode != 0:
+                self.failures.append(f"{what}: {path} was told as saved, and is not whole")
+            self.counts["saved ones told and verified"] += 1
+        copy = self.scratch / "copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(folder, copy)
+        done = samegrad(self.program, folder, "train", "--quiet", "--resume", "auto", *FORMS[form])
+        if done.returncode != 0:
+            self.failures.append(f"{what}: the resume ended with {done.returncode}: {done.stderr}")
+        elif self.end_of(folder) != self.final:
+            self.failures.append(f"{what}: another end than without the kill")
+        else:
+            self.counts["same end"] += 1
+        left = [path.name for path in (folder / "artifacts/checkpoints").iterdir() if path.name.startswith(".")]
+        if left and "nothing is left to train" not in done.stdout:
+            self.failures.append(f"{what}: left {left}")
+        # Once a checkpoint is there, a resume that forgets something must end elsewhere.
+        if told and len(told) < 3 and form == "alone" and not all(self.variants.values()):
+            self.try_broken_resumes(copy)
+
+    def try_broken_resumes(self, folder):
+        for mistake in [name for name, found in self.variants.items() if not found]:
+            again = self.scratch / "again"
+            shutil.rmtree(again, ignore_errors=True)
+            shutil.copytree(folder, again)
+            done = samegrad(self.arguments.bin / "broken/samegrad", again, "train", "--quiet", "--resume", "auto",
+                            broken=mistake)
+            self.check(done)
+            self.variants[mistake] += self.end_of(again) != self.final
+
+    def run(self):
+        for form in FORMS:
+            every = self.record(form)
+            self.counts[f"places: {form}"] = len(every)
+            budget = self.arguments.budget or len(every)
+            chosen = every if budget >= len(every) else random.Random(self.arguments.seed).sample(every, budget)
+            for name, n in chosen:
+                self.try_place(form, name, n)
+                print(f"\r{form}: {self.counts['kills']} kills, {len(self.failures)} failures", end="", file=sys.stderr)
+        print(file=sys.stderr)
+        self.failures += [f"the broken variant '{name}' was not caught" for name, found in self.variants.items()
+                          if not found]
+        return {"campaign": "kill_at_syscalls", "seed": self.arguments.seed, "budget": self.arguments.budget,
+                "numbers": dict(self.counts), "broken_variants": self.variants, "failures": len(self.failures),
+                "first_failures": self.failures[:10]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--budget", type=int, default=0)
+    parser.add_argument("--json", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if not ptrace_works():
+        sys.exit("strace is missing, or may not trace here")
+    with tempfile.TemporaryDirectory() as scratch:
+        result = Campaign(arguments, pathlib.Path(scratch)).run()
+    text = json.dumps(result, indent=2)
+    print(text)
+    if arguments.json:
+        arguments.json.write_text(text + "\n")
+    return 1 if result["failures"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
