@@ -17,7 +17,7 @@ runtime_wheels="$torch nvidia-cuda-runtime==13.0.* nvidia-cuda-cupti==13.0.*"
 tests_wheels="$torch numpy safetensors pytest accelerate==1.15.0"
 case $mode in
   runtime) ;;
-  tests) packages="$packages libgtest-dev libgmock-dev librapidcheck-dev shellcheck iproute2" ;;
+  tests) packages="$packages libgtest-dev libgmock-dev librapidcheck-dev shellcheck iproute2 strace" ;;
   *) fail "mode: '$mode'; allowed are runtime and tests: sh scripts/setup.sh runtime" ;;
 esac
 [ "$(uname -s) $(uname -m)" = "Linux x86_64" ] || fail "machine: $(uname -s) $(uname -m); samegrad runs on Linux x86_64"

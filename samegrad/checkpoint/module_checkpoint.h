@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,10 @@ namespace torch::optim {
 class LRScheduler;
 class Optimizer;
 }  // namespace torch::optim
+
+namespace samegrad {
+class AsyncSave;
+}
 
 namespace samegrad::checkpoint {
 
@@ -78,6 +83,32 @@ struct Loaded : Progress {
 /// it cannot be written. Collective.
 std::filesystem::path save(const World& world, const std::filesystem::path& folder, const Training& training,
                            const Progress& progress, std::int64_t keep = 0, std::int64_t keep_every = 0);
+
+/// save() for training that goes on meanwhile: everything is copied in memory, and then written beside the training. At
+/// most one is in flight. Every rank has one object and calls the same functions.
+class AsyncSaver {
+ public:
+  AsyncSaver();
+  /// Waits for a save in flight; call wait() before to learn whether it failed. Local.
+  ~AsyncSaver();
+  AsyncSaver(const AsyncSaver&) = delete;
+  AsyncSaver& operator=(const AsyncSaver&) = delete;
+
+  /// As save(), but it returns when the values have been copied; the path is not there before wait(). Waits first for a
+  /// save in flight; where that one failed, all ranks throw its error and nothing new is begun. Collective.
+  std::filesystem::path save(const World& world, const std::filesystem::path& folder, const Training& training,
+                             const Progress& progress, std::int64_t keep = 0, std::int64_t keep_every = 0);
+
+  /// Throws on all ranks what a save that has ended threw, once; does not wait. For each update, say. Collective.
+  void check(const World& world);
+
+  /// Waits for a save in flight and throws on all ranks what it threw. Before the program's end. Collective.
+  void wait(const World& world);
+
+ private:
+  std::unique_ptr<AsyncSave> async_save_;  // rank 0's works, the others' have nothing to do
+  std::int64_t update_ = 0;
+};
 
 /// Verifies the checkpoint at `path` (rank 0's, which all ranks must be able to read) and puts it into `training`.
 /// Nothing is changed on any rank unless everything fits on all: all throw the same CheckError naming file and tensor

@@ -4,10 +4,12 @@ run that nobody stopped.
     .venv/bin/python tests/campaigns/kill_at_syscalls.py [--bin build/dev/bin] [--seed 1] [--budget N] [--json FILE]
 
 strace kills the process of rank 0 as it enters the call: the calls before it took place, this one did not. A run without
-a kill is recorded first; its calls on files below artifacts/ are the places, and the one call after the last. `--budget`
-tries so many of them in each form, drawn by the seed; 0 tries all. Forms: the run alone, the run over an older one of the
-same names (exchange of folders), two processes, and the asynchronous save. The broken variants resume without what must
-be put back; at least one of the same kills must show it.
+a kill is recorded first; its calls on files below artifacts/ are the places, and the one call after the last. strace counts
+calls of each thread: with two processes, or another thread that saves, it cannot tell most of the calls of a save from
+others, and the process ends itself at the fault points between them (samegrad/base/fault_point.h); without strace, always.
+`--budget` tries so many places in each form, drawn by the seed; 0 tries all. Forms: the run alone, the run over an older
+one of the same names (exchange of folders), two processes, and the asynchronous save. The broken variants resume without
+what must be put back; at least one of the same kills must show it.
 """
 
 import argparse
@@ -32,14 +34,18 @@ SETTINGS = ["model.layers=1", "model.width=16", "model.heads=2", "model.feed_for
             "checkpoint.every=1", "checkpoint.keep=2"]
 FORMS = {"alone": [], "over an older run": [], "two processes": ["--nproc", "2"],
          "asynchronous": ["--set", "checkpoint.async=true"]}
+FILES = ["model.safetensors", "optimizer.safetensors", "state.json", "rank-0.json", "rank-1.json", "manifest.json"]
+PHASES = ["begin", *[f"{what}-{file}" for file in FILES for what in ("making", "writing", "written", "synced")],
+          "folder-synced", "placed", "parent-synced"]
+FAULT_POINTS = [(f"save:{phase}", step) for step in (1, 2, 3) for phase in PHASES]
 BROKEN_RESUMES = ["randomness-restarted", "data-order-restarted", "optimizer-state-not-restored"]
 CALL = re.compile(r"^(\d+) +(\w+)\((.*)$")
 SAVED = re.compile(r"saved (\S+/step-(\d+))")
 
 
-def samegrad(program, folder, *words, traced=(), broken=None):
+def samegrad(program, folder, *words, traced=(), **variables):
     sets = [word for setting in SETTINGS for word in ("--set", setting)]
-    environment = {**os.environ, **({"SAMEGRAD_BROKEN": broken} if broken else {})}
+    environment = {**os.environ, **variables}
     return subprocess.run([*traced, program, *words, "--run", folder, *sets], env=environment, capture_output=True,
                           text=True, timeout=120)
 
@@ -50,11 +56,10 @@ def ptrace_works():
     return subprocess.run(["strace", "-f", "-o", "/dev/null", "true"], capture_output=True).returncode == 0
 
 
-def places(log, words):
+def places(log):
     """(name, n): the n-th call of that name in a thread, for the calls on what lies below artifacts/."""
     counted = collections.Counter()
     found = []
-    threads = collections.Counter()
     for line in log.read_text().splitlines():
         call = CALL.match(line)
         if call is None:
@@ -62,12 +67,7 @@ def places(log, words):
         thread, name, rest = call.groups()
         counted[thread, name] += 1
         if "/artifacts" in rest:
-            found.append((thread, name, counted[thread, name]))
-            threads[thread] += 1
-    (saving, _), = threads.most_common(1)  # of several asynchronous saves the one with most calls
-    found = [(name, n) for thread, name, n in found if thread == saving]
-    if "--nproc" in words:
-        found = [place for place in found if place[0] in ONLY_OF_RANK_0]
+            found.append((name, counted[thread, name]))
     name, n = found[-1]
     return [*found, (name, n + 1)]
 
@@ -77,6 +77,7 @@ class Campaign:
         self.arguments = arguments
         self.scratch = scratch
         self.program = arguments.bin / "samegrad"
+        self.traces = ptrace_works()
         self.counts = collections.Counter()
         self.failures = []
         self.variants = {name: 0 for name in BROKEN_RESUMES}
@@ -92,6 +93,11 @@ class Campaign:
             sys.exit(f"a run without a kill failed: {done.stderr}")
 
     @staticmethod
+    def run_id(folder):
+        run = folder / "outputs/run.json"
+        return json.loads(run.read_text())["run_id"] if run.exists() else None
+
+    @staticmethod
     def end_of(folder):
         """The last hash chain, and the bytes of the last checkpoint's model and optimizer."""
         last = json.loads((folder / "outputs/metrics.jsonl").read_text().splitlines()[-1])
@@ -105,18 +111,26 @@ class Campaign:
             shutil.copytree(self.older, folder)
         return folder
 
-    def record(self, form):
+    def places(self, form):
+        if form == "asynchronous" or not self.traces:
+            return FAULT_POINTS
         log = self.scratch / "calls"
         self.check(samegrad(self.program, self.fresh(form), "train", *FORMS[form],
                             traced=["strace", "-f", "-y", "-qq", "-s", "0", "-e", f"trace={CALLS}", "-o", log]))
-        return places(log, FORMS[form])
+        if form != "two processes":
+            return places(log)
+        return [place for place in places(log) if place[0] in ONLY_OF_RANK_0] + FAULT_POINTS
 
     def kill(self, form, name, n):
         """Returns the folder that a kill there leaves, and what was told as saved; none where it was not reached."""
         folder = self.fresh(form)
-        done = samegrad(self.program, folder, "train", *FORMS[form],
-                        traced=["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={name}", "-e",
-                                f"inject={name}:signal=KILL:when={n}"])
+        if name.startswith("save:"):
+            done = samegrad(self.arguments.bin / "faults/samegrad", folder, "train", *FORMS[form],
+                            SAMEGRAD_FAULT=f"rank=0,step={n},kind=crash-in-save,phase={name}")
+        else:
+            done = samegrad(self.program, folder, "train", *FORMS[form],
+                            traced=["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={name}", "-e",
+                                    f"inject={name}:signal=KILL:when={n}"])
         if done.returncode == 0:
             return None
         if done.returncode not in (-signal.SIGKILL, 128 + signal.SIGKILL):
@@ -140,7 +154,10 @@ class Campaign:
         copy = self.scratch / "copy"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(folder, copy)
-        done = samegrad(self.program, folder, "train", "--quiet", "--resume", "auto", *FORMS[form])
+        # A run that has not begun is no current run: it starts again.
+        resume = ["--resume", "auto"] if self.run_id(folder) != self.run_id(self.older) else []
+        self.counts["started again"] += not resume
+        done = samegrad(self.program, folder, "train", "--quiet", *resume, *FORMS[form])
         if done.returncode != 0:
             self.failures.append(f"{what}: the resume ended with {done.returncode}: {done.stderr}")
         elif self.end_of(folder) != self.final:
@@ -160,13 +177,13 @@ class Campaign:
             shutil.rmtree(again, ignore_errors=True)
             shutil.copytree(folder, again)
             done = samegrad(self.arguments.bin / "broken/samegrad", again, "train", "--quiet", "--resume", "auto",
-                            broken=mistake)
+                            SAMEGRAD_BROKEN=mistake)
             self.check(done)
             self.variants[mistake] += self.end_of(again) != self.final
 
     def run(self):
         for form in FORMS:
-            every = self.record(form)
+            every = self.places(form)
             self.counts[f"places: {form}"] = len(every)
             budget = self.arguments.budget or len(every)
             chosen = every if budget >= len(every) else random.Random(self.arguments.seed).sample(every, budget)
@@ -177,7 +194,7 @@ class Campaign:
         self.failures += [f"the broken variant '{name}' was not caught" for name, found in self.variants.items()
                           if not found]
         return {"campaign": "kill_at_syscalls", "seed": self.arguments.seed, "budget": self.arguments.budget,
-                "numbers": dict(self.counts), "broken_variants": self.variants, "failures": len(self.failures),
+                "by_system_call": self.traces, "numbers": dict(self.counts), "broken_variants": self.variants, "failures": len(self.failures),
                 "first_failures": self.failures[:10]}
 
 
@@ -188,8 +205,6 @@ def main():
     parser.add_argument("--budget", type=int, default=0)
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
-    if not ptrace_works():
-        sys.exit("strace is missing, or may not trace here")
     with tempfile.TemporaryDirectory() as scratch:
         result = Campaign(arguments, pathlib.Path(scratch)).run()
     text = json.dumps(result, indent=2)

@@ -71,6 +71,45 @@ TEST_P(EachOptimizer, FivePlusFiveUpdatesOfTwoRanksHaveTheBitsOfTen) { expect_sa
 INSTANTIATE_TEST_SUITE_P(ModuleCheckpoint, EachOptimizer, ::testing::ValuesIn(testing::optimizer_cases()),
                          [](const auto& each) { return each.param.name; });
 
+TEST(ModuleCheckpoint, AnAsynchronousSaveHasTheValuesOfItsCallOnAllRanks) {
+  const TemporaryFolder folder(Medium::kMemory);
+  const OptimizerCase optimizer_case = testing::optimizer_cases().front();
+  const std::vector<std::string> errors = run_ranks(2, [&](Communicator& comm) {
+    const World world = world_of(comm);
+    Trained run(optimizer_case, 1, 1.0);
+    const checkpoint::Training training{*run.net, run.optimizer.get(), &run.scheduler};
+    run.train(comm, 1, 3);
+    const State expected = run.state();
+    checkpoint::AsyncSaver saver;
+    const std::filesystem::path path = saver.save(world, folder.path(), training, {.update = 3}, 1);
+    run.train(comm, 4, 6);
+    EXPECT_NE(run.state(), expected);
+    saver.check(world);
+    saver.wait(world);
+    checkpoint::load(world, path, training);
+    EXPECT_EQ(run.state(), expected);
+    saver.save(world, folder.path(), training, {.update = 4}, 1);
+    saver.wait(world);
+  });
+  EXPECT_EQ(errors, nothing_thrown(2));
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-0004"});
+}
+
+TEST(ModuleCheckpoint, AnAsynchronousSavesFailureIsThrownOnAllRanksByTheNextCall) {
+  const TemporaryFolder folder(Medium::kMemory);
+  write_text(folder.path() / "file", "x");
+  const std::vector<std::string> errors = run_ranks(2, [&](Communicator& comm) {
+    const World world = world_of(comm);
+    testing::Net net(1);
+    checkpoint::AsyncSaver saver;
+    saver.save(world, folder.path() / "file", {net}, {.update = 3});
+    saver.wait(world);
+  });
+  EXPECT_NE(errors[0].find("step-0003: making the folder: Not a directory; needs about "), std::string::npos)
+      << errors[0];
+  EXPECT_EQ(errors[1], errors[0]);
+}
+
 TEST(ModuleCheckpoint, EveryTensorComesBackInItsTypeShapeAndLayout) {
   const TemporaryFolder folder(Medium::kMemory);
   const World world(std::make_shared<SingleCommunicator>());

@@ -1,0 +1,131 @@
+// How fast a checkpoint is saved, beside writing the same bytes and fsyncing them, and how long an asynchronous save
+// holds up the training, beside a copy of the same bytes in memory.
+//
+//   checkpoint_speed FOLDER [MIB] [ROUNDS]
+//
+// FOLDER lies on the disk that is meant. The tensors are one block of MIB (1024): a third of it the parameters, the
+// rest the optimizer's state. Sides alternate, what they wrote is removed and the disk settles (sync) before each.
+// Figures are medians. Bounds: a save at no less than 70 % of the plain write's speed, digests included; a pause of no
+// more than 1.5 copies. Exit code 1 where one does not hold.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "samegrad/base/check.h"
+#include "samegrad/checkpoint/async_save.h"
+
+namespace samegrad {
+namespace {
+
+struct Block {
+  std::size_t size;
+  std::unique_ptr<std::byte[]> bytes;
+  explicit Block(std::size_t size_of_it) : size(size_of_it), bytes(new std::byte[size_of_it]) {
+    std::uint64_t state = 1;
+    for (std::size_t i = 0; i + sizeof state <= size; i += sizeof state) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      std::memcpy(bytes.get() + i, &state, sizeof state);
+    }
+  }
+};
+
+double seconds(const std::function<void()>& action) {
+  const auto start = std::chrono::steady_clock::now();
+  action();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+CheckpointContent content_of(const Block& block) {
+  const std::span<const std::byte> all(block.bytes.get(), block.size);
+  const auto view = [](std::string name, std::span<const std::byte> bytes) {
+    return TensorView{.name = std::move(name),
+                      .type = TensorType::kFloat32,
+                      .shape = {static_cast<std::int64_t>(bytes.size() / 4)},
+                      .bytes = bytes};
+  };
+  const std::size_t third = block.size / 3 / 4096 * 4096;
+  CheckpointContent content;
+  content.model = {view("weight", all.first(third))};
+  content.optimizer = {view("weight.exp_avg", all.subspan(third, third)),
+                       view("weight.exp_avg_sq", all.subspan(2 * third))};
+  content.optimizer_options = Json::object();
+  content.state = {{"run_id", "speed"}};
+  content.manifest_facts = Json::object();
+  return content;
+}
+
+void write_plainly(const std::filesystem::path& path, const Block& block) {
+  int descriptor = -1;
+  FileOperations& files = real_files();
+  SAMEGRAD_CHECK_OP(files.open_new(path, descriptor), ==, 0);
+  SAMEGRAD_CHECK_OP(files.write(descriptor, {reinterpret_cast<const char*>(block.bytes.get()), block.size}), ==, 0);
+  SAMEGRAD_CHECK_OP(files.fsync(descriptor), ==, 0);
+  SAMEGRAD_CHECK_OP(files.close(descriptor), ==, 0);
+}
+
+int run(const std::filesystem::path& given, std::size_t mib, int rounds) {
+  const std::filesystem::path folder = given / ("checkpoint-speed-" + std::to_string(getpid()));
+  const Block block(mib << 20);
+  const CheckpointContent content = content_of(block);
+  const auto settle = [&] {
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    sync();
+  };
+  std::vector<double> plain;
+  std::vector<double> saved;
+  std::vector<double> copied;
+  std::vector<double> paused;
+  const std::unique_ptr<std::byte[]> copy(new std::byte[block.size]);
+  AsyncSave async;
+  for (int round = 0; round <= rounds; ++round) {
+    settle();
+    const double write_s = seconds([&] { write_plainly(folder / "plain", block); });
+    settle();
+    const double save_s = seconds([&] { save_checkpoint(folder, 1, content); });
+    settle();
+    const double copy_s = seconds([&] { std::memcpy(copy.get(), block.bytes.get(), block.size); });
+    const double pause_s = seconds([&] { async.start(folder, 1, content, [](const std::filesystem::path&) {}); });
+    async.wait();
+    if (round == 0) continue;  // both copies' memory is touched for the first time
+    plain.push_back(write_s);
+    saved.push_back(save_s);
+    copied.push_back(copy_s);
+    paused.push_back(pause_s);
+  }
+  std::filesystem::remove_all(folder);
+  const double speed = median(plain) / median(saved);
+  const double pause = median(paused) / median(copied);
+  std::printf("%zu MiB, %d rounds, medians\n", mib, rounds);
+  std::printf("write and fsync          %8.3f s\n", median(plain));
+  std::printf("checkpoint               %8.3f s   %.0f %% of that speed (at least 70)\n", median(saved), 100 * speed);
+  std::printf("copy in memory           %8.4f s\n", median(copied));
+  std::printf("pause of an async. save  %8.4f s   %.2f copies (at most 1.5)\n", median(paused), pause);
+  return speed >= 0.7 && pause <= 1.5 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace samegrad
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "checkpoint_speed FOLDER [MIB] [ROUNDS]\n");
+    return 2;
+  }
+  const std::size_t mib = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1024;
+  return samegrad::run(argv[1], mib, argc > 3 ? std::atoi(argv[3]) : 5);
+}
