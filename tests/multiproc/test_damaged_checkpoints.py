@@ -1,0 +1,90 @@
+"""A damaged checkpoint is never used: the latest whole one takes its place on all ranks, and a path to it is refused."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from launched_run import SAMEGRAD, SMALL, done, hashes, run, settings
+from signed_manifest import sign_file_again
+
+WORDS = [*settings(*SMALL), "--set", "checkpoint.every=1"]
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stopped")
+    done(folder, SAMEGRAD, "train", "--nproc", 2, "--quiet", *WORDS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, stopped):
+    folder = tmp_path_factory.mktemp("whole")
+    done(folder, SAMEGRAD, "train", "--nproc", 1, "--continuous", "--quiet", *WORDS)
+    return hashes(folder)
+
+
+def flip(file):
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+
+
+def replace_by_fifo(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
+def change_tensors(checkpoint, change):
+    """With digests that fit, so that only the tensors themselves can be refused."""
+    file = checkpoint / "model.safetensors"
+    tensors = load_file(file)
+    change(tensors)
+    save_file(tensors, file)
+    sign_file_again(checkpoint, "model.safetensors")
+
+
+DAMAGE = {
+    "flipped bit": (lambda folder: flip(folder / "model.safetensors"), "model.safetensors: damaged"),
+    "damaged manifest": (lambda folder: flip(folder / "manifest.json"), "manifest.json: cut or damaged"),
+    "missing file": (lambda folder: (folder / "state.json").unlink(), "state.json: missing"),
+    "FIFO": (lambda folder: replace_by_fifo(folder / "optimizer.safetensors"),
+             "optimizer.safetensors: not a regular file"),
+}
+TENSORS = {
+    "missing tensor": (lambda tensors: tensors.pop("head.bias"), "model.safetensors: "),
+    "another shape": (lambda tensors: tensors.update({"head.bias": np.zeros(3, np.float32)}),
+                      "model.safetensors: tensor 'head.bias'"),
+    "another name": (lambda tensors: tensors.update({"head.bias2": tensors.pop("head.bias")}),
+                     "model.safetensors: tensor 'head.bias' is missing"),
+}
+
+
+def copy_of(stopped, folder):
+    shutil.copytree(stopped, folder, dirs_exist_ok=True)
+    return folder / "artifacts/checkpoints/step-0002"
+
+
+@pytest.mark.parametrize("damage, said", DAMAGE.values(), ids=DAMAGE)
+def test_the_latest_whole_one_takes_its_place_on_all_ranks(tmp_path, stopped, whole, damage, said):
+    damage(copy_of(stopped, tmp_path))
+    resumed = done(tmp_path, SAMEGRAD, "train", "--resume", "latest", "--nproc", 3, "--quiet", *WORDS,
+                   *settings("plan.stop_at=0"))
+    assert resumed.stderr.count("[resume] passed over ") == 1 and said in resumed.stderr, resumed.stderr
+    assert hashes(tmp_path, "resumed", ranks=3) == {update: whole[update] for update in (2, 3, 4)}
+
+
+@pytest.mark.parametrize("damage, said",
+                         [*DAMAGE.values(), *((lambda folder, change=change: change_tensors(folder, change), said)
+                                              for change, said in TENSORS.values())], ids=[*DAMAGE, *TENSORS])
+def test_its_path_is_refused_with_the_file_and_tensor_and_nothing_is_changed(tmp_path, stopped, damage, said):
+    checkpoint = copy_of(stopped, tmp_path)
+    damage(checkpoint)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    refused = run(tmp_path, SAMEGRAD, "train", "--resume", checkpoint, "--nproc", 2, "--quiet", *WORDS)
+    assert refused.returncode == 3, refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1 and said in refused.stderr, refused.stderr
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
