@@ -1,7 +1,7 @@
 """A training is killed at every system call of its saves; whatever it leaves, `--resume auto` ends with the bytes of the
 run that nobody stopped.
 
-    .venv/bin/python tests/campaigns/kill_at_syscalls.py [--bin build/dev/bin] [--seed 1] [--budget N] [--json FILE]
+    .venv/bin/python tests/campaigns/kill_at_syscalls.py [--bin build/dev/bin] [--seed 1] [--budget N] [--form NAME] [--json FILE]
 
 strace kills the process of rank 0 as it enters the call: the calls before it took place, this one did not. A run without
 a kill is recorded first; its calls on files below artifacts/ are the places, and the one call after the last. strace counts
@@ -168,7 +168,7 @@ class Campaign:
         if left and "nothing is left to train" not in done.stdout:
             self.failures.append(f"{what}: left {left}")
         # Once a checkpoint is there, a resume that forgets something must end elsewhere.
-        if told and len(told) < 3 and form == "alone" and not all(self.variants.values()):
+        if resume and told and len(told) < 3 and not all(self.variants.values()):
             self.try_broken_resumes(copy)
 
     def try_broken_resumes(self, folder):
@@ -182,7 +182,7 @@ class Campaign:
             self.variants[mistake] += self.end_of(again) != self.final
 
     def run(self):
-        for form in FORMS:
+        for form in self.arguments.form or FORMS:
             every = self.places(form)
             self.counts[f"places: {form}"] = len(every)
             budget = self.arguments.budget or len(every)
@@ -203,6 +203,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--budget", type=int, default=0)
+    parser.add_argument("--form", action="append", choices=FORMS, help="only this one; may be repeated")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
