@@ -264,14 +264,14 @@ void GlooCommunicator::exchange(const Outgoing& outgoing, const Incoming& incomi
   for (const Pending& one : pending) {
     try {
       one.work->wait(std::min(at_most, left_of(deadline)));
+      if (one.receives && fits && !fits(one.peer)) at_most = kOthersCalls;
     } catch (const std::exception&) {
       if (!deadline.passed() && at_most == milliseconds::max()) throw_closed(one.peer, label);
       // A wait that lasts too long closes all connections: what has not arrived by now does not arrive.
       if (std::ranges::find(late, one.peer) == late.end()) late.push_back(one.peer);
     }
-    const bool differs = one.receives && late.empty() && fits && !fits(one.peer);
-    if (differs) at_most = std::min(at_most, kOthersCalls);
   }
+  // Where calls differ, that is the story, whoever is late.
   if (at_most == milliseconds::max() && !late.empty()) throw_late(late, label);
 }
 

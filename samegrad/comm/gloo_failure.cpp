@@ -54,7 +54,7 @@ void GlooCommunicator::throw_native_failure(const std::string& what, const CallL
   std::vector<int> stopped;
   for (int peer = 0; peer < size(); ++peer) {
     if (peer != rank_ && process_ended(peer)) throw_closed(peer, label);
-    if (process_is_stopped(missing_peer(peer).pid)) stopped.push_back(peer);
+    if (is_stopped(missing_peer(peer))) stopped.push_back(peer);
   }
   if (deadline.passed() && !stopped.empty()) throw_late(stopped, label);
   tell({-1, "Gloo's all-reduce of '" + std::string(label.name) +

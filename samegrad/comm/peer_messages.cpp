@@ -40,8 +40,6 @@ std::string last_seen(const MissingPeer& peer) {
   return text;
 }
 
-bool is_stopped(const MissingPeer& peer) { return peer.process_state == 'T' || peer.process_state == 't'; }
-
 std::string_view how_it_lives(char process_state) {
   switch (process_state) {
     case 'R':
@@ -73,6 +71,8 @@ std::string rank_list(std::span<const int> ranks) {
 }
 
 }  // namespace
+
+bool is_stopped(const MissingPeer& peer) { return peer.process_state == 'T' || peer.process_state == 't'; }
 
 int likely_culprit(std::span<const MissingPeer> peers) {
   const auto stopped = std::ranges::find_if(peers, is_stopped);

@@ -22,6 +22,9 @@ struct MissingPeer {
   std::optional<RankStatus> status{};  ///< its record, where this process can read it
 };
 
+/// By a signal or a debugger. Local.
+bool is_stopped(const MissingPeer& peer);
+
 /// Of peers that are late: the first that is stopped, else the first. At least one.
 int likely_culprit(std::span<const MissingPeer> peers);
 

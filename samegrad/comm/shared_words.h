@@ -11,7 +11,8 @@
 namespace samegrad {
 
 /// Word-wise atomic, so that a reader who comes too early is no data race; whoever needs the words of one store()
-/// together orders them by another variable (release after store(), acquire before load()).
+/// together orders them by another variable (release after store(), acquire before load()). Each word releases, and its
+/// reader acquires, what the writer did before: a reader who met a later store() sees that variable changed.
 template <typename T>
 class SharedWords {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(std::uint64_t) == 0);
@@ -21,14 +22,14 @@ class SharedWords {
   void store(const T& value) {
     const auto plain = std::bit_cast<std::array<std::uint64_t, kWords>>(value);
     for (std::size_t i = 0; i < kWords; ++i) {
-      words_[i].store(plain[i], std::memory_order_relaxed);
+      words_[i].store(plain[i], std::memory_order_release);
     }
   }
 
   T load() const {
     std::array<std::uint64_t, kWords> plain;
     for (std::size_t i = 0; i < kWords; ++i) {
-      plain[i] = words_[i].load(std::memory_order_relaxed);
+      plain[i] = words_[i].load(std::memory_order_acquire);
     }
     return std::bit_cast<T>(plain);
   }

@@ -185,8 +185,7 @@ StatusReading read_status_image(const StatusImage& image, int rank) {
   for (int look = 0; look < kMostLooks; ++look) {
     const std::uint64_t before = image.current.load(std::memory_order_acquire);
     const StatusMoment moment = image.moments[before % 2].load();
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (image.current.load(std::memory_order_relaxed) == before) {
+    if (image.current.load(std::memory_order_acquire) == before) {
       return reading_of(rank, image.identity.load(), moment);
     }
   }

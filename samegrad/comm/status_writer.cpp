@@ -25,8 +25,6 @@ void put_text(std::array<char, kSize>& chars, std::string_view text) {
 void store(StatusImage& image, std::uint64_t current, const StatusMoment& moment) {
   image.moments[current % 2].store(moment);
   image.current.store(current, std::memory_order_release);
-  // The next moment's words must not show before this number does.
-  std::atomic_thread_fence(std::memory_order_release);
 }
 
 class SpinLock {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/comm/keeps_status.h"
 #include "samegrad/ddp/atom_gather.h"
 #include "samegrad/ddp/atom_generator.h"
 #include "samegrad/ddp/gradient_landing.h"
@@ -69,7 +70,9 @@ WindowDecision Window::agree(WindowRequest request) {
   }
   const Clock::time_point start = Clock::now();
   const AgreementRecord mine = record_of(request, parameters_->digest(), comm_->rank());
+  note_phase(*comm_, "agreement", request.update);
   WindowDecision decision = decide_window(exchange_records(*comm_, mine, options_.timeout));
+  if (decision.action == WindowAction::kTrain) note_phase(*comm_, "backward", request.update);
   if (decision.action == WindowAction::kRefuse) throw_refusal(decision);
   seconds_.wait += seconds_since(start);
   return decision;

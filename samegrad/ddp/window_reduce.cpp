@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/comm/keeps_status.h"
 #include "samegrad/ddp/atom_gather.h"
 #include "samegrad/ddp/window.h"
 #include "samegrad/objective/scale.h"
@@ -90,6 +91,7 @@ bool Window::reduce() {
   if (decision_.action != WindowAction::kTrain) return false;
   if (stage_ != Stage::kOpen) throw_failure_line(line("reduce() a second time; ask for the next window first"), 2);
   stage_ = Stage::kLeft;
+  note_phase(*comm_, "exchange", update_);
   const Clock::time_point start = Clock::now();
   fail(missing_calls(), ExitCode::kBadInput);
   fail(changed_parameter(), ExitCode::kBadInput);

@@ -7,6 +7,7 @@
 
 #include "samegrad/base/error.h"
 #include "samegrad/base/fault_point.h"
+#include "samegrad/comm/keeps_status.h"
 #include "samegrad/train/objective_terms.h"
 #include "samegrad/train/schedule.h"
 #include "samegrad/train/weighed_batch.h"
@@ -33,6 +34,7 @@ UpdateResult Trainer::train_update(const UpdateWishes& wishes) {
   const auto start = std::chrono::steady_clock::now();
   UpdateResult result;
   result.update = state_.update + 1;
+  note_phase(*comm_, "data", result.update);
   const AtomRange range =
       rank_ranges(config_->plan.atoms_per_window(), comm_->size())[static_cast<std::size_t>(comm_->rank())];
   WindowRequest request{
@@ -75,10 +77,12 @@ UpdateResult Trainer::train_update(const UpdateWishes& wishes) {
       return atom_sums(*model_, state_.parameters.tensors(), config_->objective, batches.atoms[i], key, window.atom());
     });
   }
+  note_phase(*comm_, "exchange", result.update);
   fault_point("exchange", comm_->rank(), result.update);
   window.reduce();
   result.loss = units_loss(window);
   result.terms.assign(window.term_losses().begin(), window.term_losses().end());
+  note_phase(*comm_, "step", result.update);
   if (wishes.on_gradient) wishes.on_gradient(window.gradient());
   step(result, window);
   pass(result, plan_window);
