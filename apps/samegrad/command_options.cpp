@@ -232,6 +232,8 @@ void add_own_options(CLI::App& command, CommandLine& line) {
     command.add_flag("--dual", line.dual, "Two processes really start, meet and exchange a tensor");
   } else if (name == "checkpoints") {
     command.add_option("PATH", line.checkpoint, "One checkpoint, or a folder of them; default: the run's");
+  } else if (name == "status") {
+    command.add_option("RUN", line.run, "The run's folder; default: this folder");
   } else if (name == "clean") {
     command.add_option("--scope", line.scope, "What to remove; today only `generated`")->type_name("SCOPE");
     command.add_flag("--dry-run", line.dry_run, "Shows what would be removed, and removes nothing");

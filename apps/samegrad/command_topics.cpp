@@ -173,6 +173,15 @@ std::vector<CommandTopic> make_topics() {
        .writes = "nothing",
        .examples = {"samegrad launch --nproc 2 -- ./my_program --epochs 3",
                     "samegrad launch --nproc 4 --backend gloo -- ./my_program"}},
+      {.name = "status",
+       .summary = "Where the ranks of a training are: update, phase, collective call, and which is stopped or dead",
+       .detail =
+           "Reads the records that the ranks keep while they train; they need not answer, and are not disturbed.\n"
+           "slow: others wait for it. elsewhere: it runs on another host, from where its record is read.",
+       .reads = "outputs/status/ of the run",
+       .writes = "nothing",
+       .examples = {"samegrad status", "samegrad status /shared/run --json"},
+       .prints_results = true},
       {.name = "clean",
        .summary = "Shows or removes what was generated, and nothing else",
        .detail = "Only files that samegrad knows by name, never through a link, never a file of yours.",

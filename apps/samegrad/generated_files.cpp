@@ -41,17 +41,20 @@ std::optional<std::string> abandoned_target(std::string_view name) {
   return process && process_is_gone(*process) ? std::optional<std::string>(name.substr(1, mark - 1)) : std::nullopt;
 }
 
+bool is_rank_with(std::string_view name, std::string_view after) {
+  constexpr std::string_view kBefore = "rank-";
+  if (!name.starts_with(kBefore) || !name.ends_with(after) || name.size() <= kBefore.size() + after.size()) {
+    return false;
+  }
+  const std::string_view number = name.substr(kBefore.size(), name.size() - kBefore.size() - after.size());
+  return number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 bool is_checkpoint_part(std::string_view name) {
   if (name == kManifestFile || name == kModelFile || name == kOptimizerFile || name == kStateFile) {
     return true;
   }
-  constexpr std::string_view kBefore = "rank-";
-  constexpr std::string_view kAfter = ".json";
-  if (!name.starts_with(kBefore) || !name.ends_with(kAfter) || name.size() <= kBefore.size() + kAfter.size()) {
-    return false;
-  }
-  const std::string_view number = name.substr(kBefore.size(), name.size() - kBefore.size() - kAfter.size());
-  return number.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_rank_with(name, ".json");
 }
 
 /// A checkpoint's folder, or a hidden one of a save whose process is gone.
@@ -81,14 +84,15 @@ class Search {
  private:
   bool is_ours(const fs::path& folder) const {
     return folder == paths_.outputs || folder == paths_.data_dir || folder == paths_.figures ||
-           folder == paths_.checkpoints || folder == paths_.checkpoints.parent_path() ||
+           folder == paths_.status || folder == paths_.checkpoints || folder == paths_.checkpoints.parent_path() ||
            (folder.parent_path() == paths_.checkpoints && is_checkpoint_folder(folder.filename().string()));
   }
 
   bool is_known_file(const fs::path& file) const {
     const std::string name = file.filename().string();
     const bool in_checkpoint = file.parent_path().parent_path() == paths_.checkpoints;
-    if (known_.contains(file) || (in_checkpoint && is_checkpoint_part(name))) {
+    const bool is_status = file.parent_path() == paths_.status && is_rank_with(name, "");
+    if (known_.contains(file) || is_status || (in_checkpoint && is_checkpoint_part(name))) {
       return true;
     }
     const std::optional<std::string> target = abandoned_target(name);

@@ -14,6 +14,7 @@
 #include "samegrad/comm/aten_dispatch.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/comm/join.h"
+#include "samegrad/comm/keeps_status.h"
 #include "samegrad/launch/worker_signals.h"
 #include "samegrad/report/number_text.h"
 
@@ -23,6 +24,7 @@ void together(Communicator& comm, std::string_view name, std::int64_t update, st
               const std::function<void()>& action) {
   std::string failure;
   int code = 0;
+  note_phase(comm, name, update);
   try {
     action();
   } catch (const Error& error) {
@@ -96,6 +98,9 @@ RunContext open_run_context(const CommandLine& command,
   if (command.dry_run) {
     const std::string scratch = context.scratch ? context.scratch->path().string() : "";
     context.paths.prepare_in(share_text(*context.comm, scratch, context.timeout()));
+  } else if (command.subcommand == "train") {
+    // Only now, under rank 0's lock: the records of a training that runs in this folder must stay.
+    keep_status_in(*context.comm, context.paths.status);
   }
   together(*context.comm, "open", 0, context.timeout(), [&] { context.run = open_run(context.config, context.paths); });
   return context;

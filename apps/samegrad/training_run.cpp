@@ -13,6 +13,7 @@
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/step_name.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
+#include "samegrad/comm/keeps_status.h"
 #include "samegrad/config/load.h"
 #include "samegrad/launch/worker_signals.h"
 #include "samegrad/plan/atom_tree.h"
@@ -174,6 +175,7 @@ std::optional<Evaluation> TrainingRun::validation_due(std::int64_t update) {
   if (update != last_update_ && (every == 0 || update % every != 0)) return std::nullopt;
   fault_point("evaluation", context_->comm->rank(), update);
   const SampleSource& validation = *context_->run.data.validation;
+  note_phase(*context_->comm, "evaluation", update);
   return evaluate(trainer_.model(), validation, evaluation_objective(context_->config, validation),
                   context_->config.evaluation.batch_size, *context_->comm, context_->timeout());
 }

@@ -22,6 +22,7 @@ RunPaths::RunPaths(std::filesystem::path folder)
       metrics(outputs / "metrics.jsonl"),
       report(outputs / "report.json"),
       figures(outputs / "figures"),
+      status(outputs / "status"),
       verify_resume(outputs / "verify-resume"),
       legs_log(outputs / "legs.log"),
       diverged_reference(outputs / "diverged-reference.safetensors"),

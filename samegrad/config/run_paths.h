@@ -31,6 +31,7 @@ struct RunPaths {
   std::filesystem::path metrics;
   std::filesystem::path report;
   std::filesystem::path figures;
+  std::filesystem::path status;  ///< folder with each rank's record while it trains (comm/status_record.h)
   /// The folder of `samegrad verify-resume`: a run's folder itself, with the next three in it.
   std::filesystem::path verify_resume;
   std::filesystem::path legs_log;            ///< what the workers of the legs printed
