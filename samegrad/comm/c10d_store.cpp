@@ -54,15 +54,15 @@ void C10dStore::refuse_silent() const {
   if (silent_) throw RunError("launch", "rendezvous store: it does not answer");
 }
 
-std::string C10dStore::set_once(const std::string& key, const std::string& value, milliseconds timeout) {
+// c10d waits for the answer without end: on a thread of its own, which is left behind where none comes.
+std::optional<std::string> C10dStore::ask(const Question& question, milliseconds timeout) {
   refuse_silent();
   const C10dGuard guard;
-  // c10d waits for the answer without end: on a thread of its own, which is left behind where none comes.
-  const auto answer = std::make_shared<std::promise<std::string>>();
-  std::future<std::string> answered = answer->get_future();
-  std::thread([answer, key, value, store = store_] {
+  const auto answer = std::make_shared<std::promise<std::optional<std::string>>>();
+  std::future<std::optional<std::string>> answered = answer->get_future();
+  std::thread([answer, question, store = store_] {
     try {
-      answer->set_value(store->compareSet(key, std::string(), value));
+      answer->set_value(question(*store));
     } catch (const std::exception& error) {
       answer->set_exception(std::make_exception_ptr(RunError("launch", "rendezvous store: " + first_line(error))));
     }
@@ -72,6 +72,20 @@ std::string C10dStore::set_once(const std::string& key, const std::string& value
     refuse_silent();
   }
   return answered.get();
+}
+
+std::string C10dStore::set_once(const std::string& key, const std::string& value, milliseconds timeout) {
+  return *ask([key, value](c10d::Store& store) { return std::optional(store.compareSet(key, std::string(), value)); },
+              timeout);
+}
+
+std::optional<std::string> C10dStore::look(const std::string& key, milliseconds timeout) {
+  return ask(
+      [key](c10d::Store& store) -> std::optional<std::string> {
+        if (!store.check({key})) return std::nullopt;
+        return store.get_to_str(key);
+      },
+      timeout);
 }
 
 void C10dStore::set(const std::string& key, const std::string& value) {

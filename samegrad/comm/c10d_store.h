@@ -3,7 +3,9 @@
 
 #include <c10/util/intrusive_ptr.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
@@ -26,10 +28,15 @@ class C10dStore final : public RendezvousStore {
   /// Local.
   std::string set_once(const std::string& key, const std::string& value, std::chrono::milliseconds timeout);
 
+  /// The value of `key`; nothing where it is not set. Throws as set_once. Local.
+  std::optional<std::string> look(const std::string& key, std::chrono::milliseconds timeout);
+
   /// What ProcessGroupGloo takes.
   const c10::intrusive_ptr<c10d::Store>& c10d() const { return store_; }
 
  private:
+  using Question = std::function<std::optional<std::string>(c10d::Store& store)>;
+  std::optional<std::string> ask(const Question& question, std::chrono::milliseconds timeout);
   void refuse_silent() const;
 
   c10::intrusive_ptr<c10d::Store> store_;

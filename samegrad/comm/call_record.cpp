@@ -47,7 +47,8 @@ CallRecord record_call(CallOperation operation, int root, std::size_t bytes, con
   call.bytes = bytes;
   call.dtype = label.dtype;
   call.update = label.update;
-  std::copy_n(label.name.begin(), std::min(label.name.size(), call.name.size() - 1), call.name.begin());
+  const std::string_view name = label.name.substr(0, call.name.size() - 1);
+  std::ranges::transform(name, call.name.begin(), [](char c) { return c >= ' ' && c <= '~' ? c : '?'; });
   call.entered_ns = monotonic_ns();
   return call;
 }

@@ -36,7 +36,8 @@ struct CallRecord {
 /// Nanoseconds of the clock that all processes of a host share.
 std::int64_t monotonic_ns();
 
-/// The record of a call that begins now. A longer name is cut. Local.
+/// The record of a call that begins now. A longer name is cut, bytes of it that are not printable ASCII become '?'.
+/// Local.
 CallRecord record_call(CallOperation operation, int root, std::size_t bytes, const CallLabel& label);
 
 /// Whether two ranks that meet in these called the same. Local.

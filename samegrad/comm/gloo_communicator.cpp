@@ -13,6 +13,7 @@
 #include "samegrad/comm/c10d_guard.h"
 #include "samegrad/comm/c10d_store.h"
 #include "samegrad/comm/gloo_end.h"
+#include "samegrad/comm/gloo_watch.h"
 
 namespace samegrad {
 namespace {
@@ -87,6 +88,7 @@ GlooCommunicator::GlooCommunicator(std::shared_ptr<C10dStore> store, int rank, s
     throw RunError("comm", "rank " + std::to_string(rank) + " at " + address +
                                " cannot connect with the others: " + text.substr(0, text.find('\n')));
   }
+  watch_ = std::make_unique<GlooWatch>([this] { return must_stop_waiting(); });
 }
 
 GlooCommunicator::~GlooCommunicator() {
@@ -262,14 +264,16 @@ void GlooCommunicator::exchange(const Outgoing& outgoing, const Incoming& incomi
     throw_closed(peer, label);
   }
   for (const Pending& one : pending) {
+    bool stops = false;
     try {
-      one.work->wait(std::min(at_most, left_of(deadline)));
-      if (one.receives && fits && !fits(one.peer)) at_most = kOthersCalls;
+      stops = !watch_->wait(one.work, std::min(at_most, left_of(deadline)));
+      if (!stops && one.receives && fits && !fits(one.peer)) at_most = kOthersCalls;
     } catch (const std::exception&) {
       if (!deadline.passed() && at_most == milliseconds::max()) throw_closed(one.peer, label);
       // A wait that lasts too long closes all connections: what has not arrived by now does not arrive.
       if (std::ranges::find(late, one.peer) == late.end()) late.push_back(one.peer);
     }
+    if (stops) throw_seen();
   }
   // Where calls differ, that is the story, whoever is late.
   if (at_most == milliseconds::max() && !late.empty()) throw_late(late, label);

@@ -31,6 +31,7 @@
 namespace samegrad {
 
 class C10dStore;
+class GlooWatch;
 
 /// Bytes of one message: Linux moves less than 2 GiB at once. A longer one goes in pieces.
 inline constexpr std::size_t kMostGlooMessageBytes = std::size_t{1} << 30;
@@ -77,6 +78,8 @@ class GlooCommunicator final : public Communicator, public NativeAllReduce, publ
   // What went wrong: gloo_failure.cpp.
   [[noreturn]] void throw_late(const std::vector<int>& late, const CallLabel& label);
   [[noreturn]] void throw_closed(int peer, const CallLabel& label);
+  bool must_stop_waiting();
+  [[noreturn]] void throw_seen();
   [[noreturn]] void throw_native_failure(const std::string& what, const CallLabel& label, const Deadline& deadline);
   [[noreturn]] void tell(PeerStory story);
   MissingPeer missing_peer(int peer) const;
@@ -97,6 +100,8 @@ class GlooCommunicator final : public Communicator, public NativeAllReduce, publ
   int exceptions_at_start_;
   std::exception_ptr broken_;  // what an earlier call threw, or that this rank has left
   bool said_end_ = false;
+  std::optional<PeerStory> seen_;     // while waiting
+  std::unique_ptr<GlooWatch> watch_;  // last: it uses the others
 };
 
 }  // namespace samegrad

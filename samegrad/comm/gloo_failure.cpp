@@ -61,6 +61,33 @@ void GlooCommunicator::throw_native_failure(const std::string& what, const CallL
                 "' failed and names no rank: " + what.substr(0, what.find('\n'))});
 }
 
+// On the watch's thread, while this rank waits: has another rank told why the call cannot succeed, or does the record
+// of one say that it waits in another call? The messages themselves come in the order of ranks.
+bool GlooCommunicator::must_stop_waiting() {
+  const CallRecord& mine = calls_[static_cast<std::size_t>(rank_)];
+  for (int peer = 0; peer < size(); ++peer) {
+    const std::optional<PeerRecord>& record = records_[static_cast<std::size_t>(peer)];
+    const std::optional<RankStatus> status = record ? record->read() : std::nullopt;
+    if (status && status->state == RankState::kWaiting && status->call.number == mine.number &&
+        !same_call(status->call, mine)) {
+      const bool first = peer < rank_;
+      seen_ = {-1, first ? message_different_calls(peer, status->call, rank_, mine)
+                         : message_different_calls(rank_, mine, peer, status->call)};
+      return true;
+    }
+  }
+  try {
+    if (const std::optional<std::string> told = store_->look(kGlooStoryKey, kStoreAnswers)) {
+      seen_ = story_from_text(*told);
+    }
+  } catch (const RunError&) {
+    // The deadline ends the wait.
+  }
+  return seen_.has_value();
+}
+
+void GlooCommunicator::throw_seen() { tell(*seen_); }
+
 void GlooCommunicator::tell(PeerStory story) {
   story.text.resize(std::min(story.text.size(), kLongestStory));
   try {

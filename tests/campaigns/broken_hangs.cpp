@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "samegrad/comm/c10d_store.h"
 #include "samegrad/comm/peer_messages.h"
 #include "samegrad/comm/status_writer.h"
 
@@ -18,7 +19,8 @@ std::string g_mistake;
 namespace samegrad::testing {
 
 void break_for(const std::string& mistake) {
-  constexpr std::array<std::string_view, 4> kKnown{"", "no-record", "blames-a-waiting-rank", "stopped-is-slow"};
+  constexpr std::array<std::string_view, 5> kKnown{"", "no-record", "blames-a-waiting-rank", "stopped-is-slow",
+                                                   "hears-nothing"};
   if (std::ranges::find(kKnown, mistake) == kKnown.end()) throw std::invalid_argument("--broken " + mistake);
   g_mistake = mistake;
 }
@@ -49,6 +51,18 @@ int __wrap__ZN8samegrad14likely_culpritESt4spanIKNS_11MissingPeerELm184467440737
   const int culprit = __real__ZN8samegrad14likely_culpritESt4spanIKNS_11MissingPeerELm18446744073709551615EE(peers);
   if (g_mistake != "blames-a-waiting-rank") return culprit;
   return culprit == 0 ? 1 : 0;
+}
+
+std::optional<std::string>
+__real__ZN8samegrad9C10dStore4lookERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE(
+    samegrad::C10dStore*, const std::string&, std::chrono::milliseconds);
+std::optional<std::string>
+__wrap__ZN8samegrad9C10dStore4lookERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE(
+    samegrad::C10dStore* store, const std::string& key, std::chrono::milliseconds timeout) {
+  return g_mistake == "hears-nothing"
+             ? std::nullopt
+             : __real__ZN8samegrad9C10dStore4lookERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE(
+                   store, key, timeout);
 }
 
 }  // extern "C"

@@ -6,8 +6,9 @@
 
 namespace samegrad::testing {
 
-/// no-record: phases are not noted. blames-a-waiting-rank: the first that waits is named. stopped-is-slow: a stopped
-/// process is taken for one that sleeps. Anything else but "" throws std::invalid_argument.
+/// no-record: phases are not noted. blames-a-waiting-rank: the first that waits is named. hears-nothing: over gloo,
+/// what another rank has told is not looked for. stopped-is-slow: a stopped process is taken for one that sleeps.
+/// Anything else but "" throws std::invalid_argument.
 void break_for(const std::string& mistake);
 
 }  // namespace samegrad::testing

@@ -6,9 +6,11 @@
 #include <array>
 #include <random>
 #include <stdexcept>
+#include <thread>
 
 #include "samegrad/comm/call_record.h"
 #include "samegrad/comm/native_all_reduce.h"
+#include "samegrad/comm/status_record.h"
 #include "tests/campaigns/timed_campaign.h"
 #include "tests/campaigns/forked_case.h"
 
@@ -76,15 +78,29 @@ struct Case {
   Backend backend = Backend::kShm;
   int ranks = 2;
   int odd_rank = 0;
+  int late_rank = -1;  ///< comes when all others have ended: they must not wait for it
 
   std::string text() const {
     return std::string(backend == Backend::kShm ? "shm" : "gloo") + ", " + std::to_string(ranks) +
            " ranks: " + usual.operation + " '" + usual.name + "' " + std::to_string(usual.bytes) + ", but rank " +
-           std::to_string(odd_rank) + ": " + odd.operation + " '" + odd.name + "' " + std::to_string(odd.bytes);
+           std::to_string(odd_rank) + ": " + odd.operation + " '" + odd.name + "' " + std::to_string(odd.bytes) +
+           (late_rank < 0 ? "" : ", and rank " + std::to_string(late_rank) + " is late");
   }
 };
 
 constexpr std::int64_t kUpdate = 3;
+
+void await_end_of_others(const std::filesystem::path& folder, const Case& one) {
+  const auto has_ended = [&](const StatusReading& reading) {
+    return reading.rank == one.late_rank || (reading.status && (reading.status->state == RankState::kDone ||
+                                                                reading.status->state == RankState::kFailed));
+  };
+  for (;;) {
+    const std::vector<StatusReading> all = read_status_folder(folder);
+    if (static_cast<int>(all.size()) == one.ranks && std::ranges::all_of(all, has_ended)) return;
+    std::this_thread::yield();
+  }
+}
 
 void make_call(Communicator& comm, const Variant& variant, milliseconds timeout) {
   CallLabel label{variant.name, kUpdate, timeout};
@@ -170,7 +186,9 @@ std::vector<Case> all_cases(std::uint64_t seed) {
       for (const Backend backend : {Backend::kShm, Backend::kGloo}) {
         for (int ranks = 2; ranks <= 4; ++ranks) {
           const int odd_rank = static_cast<int>(random() % static_cast<std::uint64_t>(ranks));
-          const Case one{kVariants[usual], kVariants[odd], backend, ranks, odd_rank};
+          const bool with_a_late = ranks > 2 && random() % 4 == 0;
+          const int late_rank = with_a_late ? (odd_rank + 1) % ranks : -1;
+          const Case one{kVariants[usual], kVariants[odd], backend, ranks, odd_rank, late_rank};
           if (usual != odd && fits(one.usual, backend, ranks) && fits(one.odd, backend, ranks)) cases.push_back(one);
         }
       }
@@ -198,6 +216,7 @@ int run_campaign(const CampaignOptions& options) {
     if (!result.goes_on()) break;
     const std::vector<RankEnd> ends =
         run_forked({one.backend, one.ranks, folder, {}, limit}, [&](Communicator& comm, Clock::time_point& deadline) {
+          if (comm.rank() == one.late_rank) await_end_of_others(folder, one);
           deadline = Clock::now() + timeout;
           make_call(comm, comm.rank() == one.odd_rank ? one.odd : one.usual, timeout);
         });

@@ -24,9 +24,9 @@ def test_hangs_are_named_rightly_and_the_slow_that_come_back_are_no_failure():
     assert len(found["kinds"]) == 7
 
 
-@pytest.mark.parametrize("broken", ["no-record", "blames-a-waiting-rank", "stopped-is-slow"])
+@pytest.mark.parametrize("broken", ["no-record", "blames-a-waiting-rank", "stopped-is-slow", "hears-nothing"])
 def test_the_campaign_of_hangs_catches(broken):
-    code, found = campaign("hangs", "--cases", 10, "--seed", 7, "--broken", broken)
+    code, found = campaign("hangs", "--cases", 12, "--seed", 7, "--broken", broken)
     assert code == 1 and found["wrong"] > 0
 
 
