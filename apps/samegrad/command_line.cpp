@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "apps/samegrad/command_options.h"
 #include "apps/samegrad/command_topics.h"
+#include "apps/samegrad/launch_options.h"
 #include "samegrad/base/nearest_name.h"
 
 namespace samegrad {
@@ -49,6 +51,11 @@ bool is_option(const std::string& argument) { return argument.size() > 1 && argu
     }
   }
   const std::string name = option->substr(0, option->find('='));
+  if (command.get_name() == "launch") {
+    if (const std::optional<std::string> why = why_not_of_torchrun(name)) {
+      refuse_usage("launch: " + name + ": " + *why);
+    }
+  }
   refuse_usage(command.get_name() + ": unknown option '" + name + "'" + suggestion(name, known) + help);
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/samegrad/launch_settings.h"
+
 namespace samegrad {
 
 struct CommandLine {
@@ -47,6 +49,7 @@ struct CommandLine {
   bool replay = true;                        ///< bisect
 
   std::vector<std::string> program;  ///< launch: what to start, and its arguments
+  LaunchSettings launch;             ///< train, launch
 
   bool dual = false;              ///< env
   std::string explain;            ///< config: key; empty: the table

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/samegrad/launch_options.h"
 #include "samegrad/base/error.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/config/load.h"
@@ -52,6 +53,7 @@ void add_backend_option(CLI::App& command, CommandLine& line) {
 
 void add_train_options(CLI::App& command, CommandLine& line) {
   add_processes_option(command, line);
+  add_supervision_options(command, line);
   add_count(command, "--stop-at", 1'000'000'000, "Ends at this update with a checkpoint (plan.stop_at)",
             [&line](std::int64_t update) { line.stop_at = update; });
   command.add_flag("--continuous", line.continuous, "Trains to the last update without a stop (plan.stop_at=0)");
@@ -215,7 +217,7 @@ void add_own_options(CLI::App& command, CommandLine& line) {
   } else if (name == "evaluate" || name == "exercise") {
     add_processes_option(command, line);
   } else if (name == "launch") {
-    add_processes_option(command, line);
+    add_launch_options(command, line);
     add_backend_option(command, line);
   } else if (name == "bisect") {
     add_bisect_options(command, line);
@@ -291,6 +293,9 @@ void check_own_options(const CLI::App& command, CommandLine& line) {
   }
   if (line.subcommand == "launch" && line.program.front().empty()) {
     refuse_usage("launch: the program's name is empty: samegrad launch --nproc N -- PROGRAM ARGUMENTS");
+  }
+  if (line.subcommand == "launch" || line.subcommand == "train") {
+    check_launch_options(line);
   }
 }
 

@@ -13,11 +13,14 @@
 #include "apps/samegrad/command_config.h"
 #include "apps/samegrad/commands.h"
 #include "apps/samegrad/start_worker.h"
+#include "apps/samegrad/store_host.h"
 #include "samegrad/base/error.h"
 #include "samegrad/comm/environment.h"
 
 namespace samegrad {
 namespace {
+
+constexpr const char* kUnbuffered = "PYTHONUNBUFFERED";
 
 /// 0, or the reason why `path` cannot be started.
 int reason_not_to_start(const std::string& path) {
@@ -63,12 +66,25 @@ int run_launch(const CommandLine& command) {
     throw InputError("launch", "inside a launcher that started " + std::to_string(launched) +
                                    " processes; let it start the program itself, without `samegrad launch`");
   }
-  const std::string program = find_program(command.program.front());
-  return log_launch(launch_workers({.program = program,
-                                    .arguments = {command.program.begin() + 1, command.program.end()},
-                                    .processes = static_cast<int>(command.nproc),
-                                    .share_memory = config.run.backend != "gloo",
-                                    .environment = pinned_environment(config.run)}));
+  const LaunchSettings& settings = command.launch;
+  LaunchOptions options = launch_options(config.run, static_cast<int>(command.nproc), settings);
+  options.program = find_program(command.program.front());
+  options.arguments = {command.program.begin() + 1, command.program.end()};
+  options.output.prefix = settings.prefix;
+  options.workers_report = false;
+  options.torchrun_environment = true;
+  options.run_id = settings.run_id;
+  if (settings.prefix && !process_environment(kUnbuffered)) {
+    // Lines of a Python program would come late, and not at all where it is killed.
+    options.environment.emplace_back(kUnbuffered, "1");
+  }
+  if (settings.store == "auto") {
+    options.store = {.program = worker_path().string(),
+                     .arguments = {std::string(kStoreHostArgument)},
+                     .host = settings.master_addr,
+                     .port = static_cast<int>(settings.master_port)};
+  }
+  return log_launch(launch_workers(options));
 }
 
 }  // namespace samegrad

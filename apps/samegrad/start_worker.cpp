@@ -13,7 +13,9 @@
 #include "apps/samegrad/command_config.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
+#include "samegrad/checkpoint/checkpoint.h"
 #include "samegrad/comm/environment.h"
+#include "samegrad/config/run_paths.h"
 #include "samegrad/launch/accelerate_intent.h"
 #include "samegrad/launch/launch.h"
 #include "samegrad/launch/pinned_environment.h"
@@ -32,6 +34,23 @@ bool reads_config(std::string_view subcommand) {
 /// A check of several processes is the point of these.
 bool checks_several_processes(std::string_view subcommand) {
   return subcommand == "evaluate" || subcommand == "exercise" || subcommand == "verify";
+}
+
+/// A restart goes on from the newest checkpoint of the run, or, where none was saved yet, as the first start did.
+std::vector<std::string> arguments_of_restart(std::vector<std::string> arguments) {
+  for (auto word = arguments.begin(); word != arguments.end();) {
+    const bool joined = word->starts_with("--resume=");
+    const bool separate = *word == "--resume" && word + 1 != arguments.end();
+    word = joined ? arguments.erase(word) : separate ? arguments.erase(word, word + 2) : word + 1;
+  }
+  arguments.insert(arguments.end(), {"--resume", "auto"});
+  return arguments;
+}
+
+/// Name of the newest folder of a checkpoint; "" where there is none.
+std::string newest_checkpoint(const RunPaths& paths) {
+  const std::vector<std::filesystem::path> folders = checkpoint_folders(paths.checkpoints);
+  return folders.empty() ? "" : folders.back().filename().string();
 }
 
 [[noreturn]] void exec_worker(const RunSection& run, const std::vector<std::string>& arguments) {
@@ -94,16 +113,38 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
     throw InputError("launch", name + " " + std::to_string(processes) + " inside a launcher that started " +
                                    std::to_string(launched) + " processes; leave " + name + " out");
   }
-  return launch_and_report(config.run, static_cast<int>(processes), arguments);
+  LaunchOptions options = launch_options(config.run, static_cast<int>(processes), line.launch);
+  options.program = worker_path().string();
+  options.arguments = arguments;
+  if (line.subcommand == "train") {
+    const RunPaths paths(line.run);
+    options.restart_arguments = arguments_of_restart(arguments);
+    options.progress = [paths] { return newest_checkpoint(paths); };
+  }
+  return log_launch(launch_workers(options));
+}
+
+LaunchOptions launch_options(const RunSection& run, int processes, const LaunchSettings& settings) {
+  LaunchOptions options;
+  options.processes = processes;
+  options.share_memory = run.backend != "gloo";
+  options.environment = pinned_environment(run);
+  options.output = {.log_folder = settings.log_dir, .redirects = settings.redirects, .tee = settings.tee};
+  options.restarts = {.max_restarts = static_cast<int>(settings.max_restarts),
+                      .min_processes = static_cast<int>(settings.min_nproc)};
+  options.failure_json = settings.failure_json;
+  if (settings.grace_s > 0) {
+    options.term_grace = options.stop_grace = std::chrono::seconds(settings.grace_s);
+  }
+  return options;
 }
 
 int launch_and_report(const RunSection& run, int processes, std::vector<std::string> arguments, int output_fd) {
-  return log_launch(launch_workers({.program = worker_path().string(),
-                                    .arguments = std::move(arguments),
-                                    .processes = processes,
-                                    .share_memory = run.backend != "gloo",
-                                    .environment = pinned_environment(run),
-                                    .output_fd = output_fd}));
+  LaunchOptions options = launch_options(run, processes, {});
+  options.program = worker_path().string();
+  options.arguments = std::move(arguments);
+  options.output.fd = output_fd;
+  return log_launch(launch_workers(options));
 }
 
 int log_launch(const LaunchResult& result) {

@@ -7,7 +7,7 @@
 
 #include "apps/samegrad/command_line.h"
 #include "samegrad/config/run_config.h"
-#include "samegrad/launch/launch_summary.h"
+#include "samegrad/launch/launch.h"
 
 namespace samegrad {
 
@@ -21,6 +21,9 @@ std::filesystem::path worker_path();
 /// exercise and verify where nobody launched them (plan.virtual_ranks). Checks the config before anything starts, where
 /// the command has one. Throws InputError, RunError. Local.
 int run_in_workers(const CommandLine& line, int argc, const char* const* argv);
+
+/// What `settings` and the configuration's `run` say about a launch; program and arguments are the caller's. Local.
+LaunchOptions launch_options(const RunSection& run, int processes, const LaunchSettings& settings);
 
 /// Logs what workers failed of; the launcher's exit code. Local.
 int log_launch(const LaunchResult& result);

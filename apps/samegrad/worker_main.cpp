@@ -5,6 +5,7 @@
 #include "apps/samegrad/command_line.h"
 #include "apps/samegrad/commands.h"
 #include "apps/samegrad/edge.h"
+#include "apps/samegrad/store_host.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/comm/environment.h"
@@ -14,6 +15,9 @@ namespace samegrad {
 namespace {
 
 int run_worker(int argc, const char* const* argv) {
+  if (argc == 3 && argv[1] == kStoreHostArgument) {
+    return run_store_host(argv[2]);
+  }
   const CommandLine line = parse_command_line(argc, argv);
   if (!line.help.empty()) {
     std::cout << line.help;

@@ -1,8 +1,12 @@
 #include "samegrad/comm/c10d_store.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <future>
 #include <memory>
 #include <thread>
@@ -151,6 +155,34 @@ std::shared_ptr<C10dStore> open_store_file(StoreFile& file, int world_size) {
     return std::make_shared<C10dStore>(c10::make_intrusive<OwnedFileStore>(file.release_fd(), world_size), "samegrad");
   } catch (const std::exception& error) {
     throw RunError("launch", file.path() + ": the ranks cannot meet in this file: " + first_line(error));
+  }
+}
+
+std::shared_ptr<void> host_store(int listening_fd) {
+  sockaddr_in6 address{};
+  socklen_t size = sizeof(address);
+  int listens = 0;
+  socklen_t listens_size = sizeof(listens);
+  if (getsockopt(listening_fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) != 0 || listens == 0 ||
+      getsockname(listening_fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    throw InputError("launch", "descriptor " + std::to_string(listening_fd) + " is no socket that listens");
+  }
+  std::array<char, INET6_ADDRSTRLEN> host{};
+  const auto* const four = reinterpret_cast<const sockaddr_in*>(&address);
+  const bool is_four = address.sin6_family == AF_INET;
+  inet_ntop(address.sin6_family, is_four ? static_cast<const void*>(&four->sin_addr) : &address.sin6_addr, host.data(),
+            host.size());
+  c10d::TCPStoreOptions options;
+  options.port = ntohs(is_four ? four->sin_port : address.sin6_port);
+  options.isServer = true;
+  options.waitWorkers = false;
+  options.masterListenFd = listening_fd;
+  const C10dGuard guard;
+  try {
+    return std::make_shared<c10::intrusive_ptr<c10d::TCPStore>>(
+        c10::make_intrusive<c10d::TCPStore>(host.data(), options));
+  } catch (const std::exception& error) {
+    throw RunError("launch", std::string("the store of the workers: ") + first_line(error));
   }
 }
 

@@ -54,4 +54,8 @@ std::shared_ptr<C10dStore> open_store_file(int fd, int world_size);
 /// The same in a named file, which the store keeps open; its name may go. Throws RunError. Local.
 std::shared_ptr<C10dStore> open_store_file(StoreFile& file, int world_size);
 
+/// Keeps a TCPStore on the listening socket `listening_fd`, as torchrun's agent does, while the result lives. Throws
+/// InputError where it is no such socket. Local.
+std::shared_ptr<void> host_store(int listening_fd);
+
 }  // namespace samegrad

@@ -1,8 +1,5 @@
 #include "samegrad/launch/failure_report.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +7,8 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
 #include "samegrad/base/log.h"
+#include "samegrad/launch/error_file.h"
+#include "samegrad/launch/pipe.h"
 
 namespace samegrad {
 namespace {
@@ -26,20 +25,6 @@ std::optional<int> report_descriptor() {
   const char* const last = text + std::strlen(text);
   const auto [end, error] = std::from_chars(text, last, fd);
   return error == std::errc{} && end == last && fd >= 0 ? std::optional(fd) : std::nullopt;
-}
-
-bool write_whole(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) {
-      continue;
-    }
-    if (written <= 0) {
-      return false;
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 }  // namespace
@@ -80,8 +65,12 @@ std::optional<FailureReport> failure_report_from_line(std::string_view text) {
 
 void write_failure_report(const FailureReport& report) {
   const std::optional<int> fd = report_descriptor();
-  if (!fd || !write_whole(*fd, failure_report_to_line(report))) {
-    log_error(report.message);
+  if (fd && write_whole(*fd, failure_report_to_line(report))) {
+    return;
+  }
+  log_error(report.message);
+  if (!write_error_file(report.message)) {
+    log_warn(std::string(kErrorFileVariable) + ": the launcher's file cannot be written");
   }
 }
 

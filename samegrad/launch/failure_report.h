@@ -25,7 +25,8 @@ struct FailureReport {
 FailureReport failure_report_of(const std::exception& error, int rank);
 
 /// Gives `report` to the launcher; where none asked for it (SAMEGRAD_REPORT_FD is unset), or it cannot be reached, logs
-/// the message. A message above 8 KiB is cut. Never throws. Local.
+/// the message and leaves it in the file that torchrun reads (error_file.h). A message above 8 KiB is cut. Never
+/// throws. Local.
 void write_failure_report(const FailureReport& report);
 
 /// One line of JSON: {"rank","exit_code","message","culprit_rank"}. Bytes that are no UTF-8 are replaced. Local.

@@ -1,12 +1,18 @@
-// Starts the processes of a run on this host, watches them all at once, and leaves none behind.
+// Starts the processes of a run on this host, watches them all at once, starts them again where that is wished, and
+// leaves none behind.
 #pragma once
 
 #include <chrono>
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "samegrad/launch/launch_summary.h"
+#include "samegrad/launch/output_relay.h"
 #include "samegrad/launch/pinned_environment.h"
+#include "samegrad/launch/restart_policy.h"
+#include "samegrad/launch/store_port.h"
 
 namespace samegrad {
 
@@ -14,21 +20,37 @@ struct LaunchOptions {
   std::string program;                 ///< path of the executable; not searched for in PATH
   std::vector<std::string> arguments;  ///< without the program's name
   int processes = 1;
-  bool share_memory = true;                     ///< false: the workers meet in a file and talk over gloo
-  EnvironmentVariables environment;             ///< for every worker, beside the launcher's own
-  int output_fd = -1;                           ///< takes their standard output and error; -1: the launcher's own do
-  std::chrono::milliseconds grace{3'000};       ///< from the first failure until the others get SIGTERM
-  std::chrono::milliseconds term_grace{3'000};  ///< from then until they get SIGKILL
+  bool share_memory = true;          ///< false: the workers meet in a file and talk over gloo
+  EnvironmentVariables environment;  ///< for every worker, beside the launcher's own
+  OutputOptions output;
+  bool workers_report = true;                    ///< they are samegrad's own: what they fail of is in a report
+  bool torchrun_environment = false;             ///< they also get what programs for torchrun expect
+  std::string run_id = "none";                   ///< TORCHELASTIC_RUN_ID
+  StoreKeeper store;                             ///< for torch.distributed; without a program: none
+  std::chrono::milliseconds grace{3'000};        ///< from the first failure until the others get SIGTERM
+  std::chrono::milliseconds term_grace{3'000};   ///< from then until they get SIGKILL
+  std::chrono::milliseconds stop_grace{30'000};  ///< from a signal that was passed on until they get SIGKILL
+  RestartLimits restarts;
+  /// The arguments of a restart; empty: `arguments`.
+  std::vector<std::string> restart_arguments;
+  /// Names how far the run has come, such as its newest checkpoint; another text is progress. May be empty.
+  std::function<std::string()> progress;
+  std::filesystem::path failure_json;  ///< where LaunchResult::failure is written; "": nowhere
 };
 
 /// Starts `processes` workers with RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, SAMEGRAD_REPORT_FD and
-/// SAMEGRAD_SHM_FD or SAMEGRAD_STORE_FD set, and returns when all have ended.
+/// SAMEGRAD_SHM_FD or SAMEGRAD_STORE_FD set, and returns when all have ended, and all processes that they started.
 ///
 /// After the first failure the others may end by themselves for `grace`, as their own waits find the failed peer; then
-/// SIGTERM, then SIGKILL. A SIGUSR1 to the launcher is passed on, and so is a first SIGINT or SIGTERM; another, at
-/// least 0.1 s later
-/// (`timeout` sends its signal twice), kills the workers. They die with the thread that called this. Throws InputError
-/// for a number of processes outside 1..kMostLocalProcesses, RunError where a worker cannot be started. Local.
+/// SIGTERM, then SIGKILL. A first SIGINT or SIGTERM to the launcher is passed on; another, at least 0.1 s later
+/// (`timeout` sends its signal twice), kills the workers. SIGHUP counts as SIGTERM, SIGUSR1 is passed on each time.
+/// What workers started and left running has 0.5 s to end by itself, then SIGTERM, then SIGKILL.
+///
+/// The work is done in a child process (guarded_launch.h): workers are this process's grandchildren. However one of the
+/// two dies, no worker and no process of theirs outlives it; where both die at once, no worker does.
+///
+/// Throws InputError for a number of processes outside 1..kMostLocalProcesses and for output options and store
+/// addresses that cannot be; RunError where a worker cannot be started. Local.
 LaunchResult launch_workers(const LaunchOptions& options);
 
 }  // namespace samegrad

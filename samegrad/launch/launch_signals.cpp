@@ -1,6 +1,5 @@
 #include "samegrad/launch/launch_signals.h"
 
-#include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -29,7 +28,7 @@ LaunchSignals::LaunchSignals() {
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, SIGCHLD);
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
     if (!is_ignored(signal)) {
       sigaddset(&mask, signal);
     }
@@ -50,9 +49,7 @@ LaunchSignals::~LaunchSignals() {
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
-std::vector<int> LaunchSignals::wait(std::chrono::milliseconds at_most) const {
-  pollfd poll_fd{fd_, POLLIN, 0};
-  poll(&poll_fd, 1, at_most.count() < 0 ? -1 : static_cast<int>(at_most.count()));
+std::vector<int> LaunchSignals::take() const {
   std::vector<int> signals;
   signalfd_siginfo info{};
   while (read(fd_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {

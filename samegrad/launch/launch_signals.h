@@ -1,15 +1,15 @@
 // The signals that a launcher waits for, as something that can be read.
 #pragma once
 
-#include <chrono>
 #include <csignal>
 #include <vector>
 
 namespace samegrad {
 
-/// While it lives, SIGCHLD, SIGINT, SIGTERM and SIGUSR1 of this thread's process are not delivered but read here. All
-/// but the first stay ignored where the process was started to ignore them. One at a time, in a process whose other
-/// threads block these signals too. The old state comes back with the destructor.
+/// While it lives, SIGCHLD, SIGINT, SIGTERM, SIGHUP and SIGUSR1 of this thread's process are not delivered but read
+/// here, also by a child that was forked without exec. Those that the process was started to ignore stay ignored, but
+/// for SIGCHLD. One at a time, in a process whose other threads block these signals too. The old state comes back with
+/// the destructor.
 class LaunchSignals {
  public:
   /// Throws RunError. Local.
@@ -18,8 +18,10 @@ class LaunchSignals {
   LaunchSignals(const LaunchSignals&) = delete;
   LaunchSignals& operator=(const LaunchSignals&) = delete;
 
-  /// The signals that arrived; waits at most `at_most` for the first, for ever where it is negative. Local.
-  std::vector<int> wait(std::chrono::milliseconds at_most) const;
+  /// Can be read when a signal is there.
+  int fd() const { return fd_; }
+  /// The signals that arrived; does not wait. Local.
+  std::vector<int> take() const;
   /// The signal mask from before, which a child needs.
   const sigset_t& mask_before() const { return mask_before_; }
 

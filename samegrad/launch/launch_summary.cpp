@@ -3,57 +3,94 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <string_view>
+#include <optional>
+
+#include "samegrad/launch/culprit.h"
 
 namespace samegrad {
 namespace {
 
 using Outcomes = std::span<const WorkerOutcome>;
 
-int code_of(const WorkerOutcome& outcome) {
-  return outcome.end.signal != 0 ? 128 + outcome.end.signal : outcome.end.exit_code;
+constexpr int kKilledCode = 128 + SIGKILL;
+
+std::string rank_name(const WorkerOutcome& outcome, const std::string& how) {
+  return "[launch] rank " + std::to_string(outcome.rank) + " (pid " + std::to_string(outcome.pid) + ", " + how + ")";
 }
 
-bool is_consequence(const WorkerOutcome& outcome) {
-  return outcome.ended_by_launcher || (outcome.report && outcome.report->culprit_rank >= 0);
-}
+std::string times(std::int64_t count) { return count == 1 ? "once" : std::to_string(count) + " times"; }
 
-std::string how_it_ended(const WorkerOutcome& outcome) {
-  if (outcome.end.signal == 0) {
-    return "exit code " + std::to_string(outcome.end.exit_code);
+/// Why a process was killed from outside, as far as it can be known.
+std::string kill_reason(const WorkerOutcome& culprit) {
+  if (culprit.memory_kills > 0) {
+    return "killed by the system, because the memory of its control group ran out (oom_kill in memory.events counted " +
+           times(culprit.memory_kills) + ")";
   }
-  return "signal " + std::to_string(outcome.end.signal) + " SIG" + sigabbrev_np(outcome.end.signal);
+  return "killed from outside; the system does that when memory runs out (`dmesg` tells)";
 }
 
-/// The culprit: see summarize_launch.
-const WorkerOutcome* find_culprit(Outcomes outcomes, int passed_signal) {
-  const WorkerOutcome* first_consequence = nullptr;
-  for (const WorkerOutcome& outcome : outcomes) {
-    if (!has_failed(outcome, passed_signal) || outcome.ended_by_launcher) {
-      continue;
-    }
-    if (!is_consequence(outcome)) {
-      return &outcome;
-    }
-    first_consequence = first_consequence == nullptr ? &outcome : first_consequence;
+/// What a program printed instead of a report.
+std::string own_lines(const WorkerOutcome& culprit, bool workers_report) {
+  const std::string place = culprit.error_log.empty() ? " above" : " in " + culprit.error_log;
+  if (culprit.last_line) {
+    return culprit.last_line->empty() ? "it left no message"
+                                      : "its own lines are" + place + ", the last one: " + *culprit.last_line;
   }
-  return first_consequence;
+  if (!culprit.error_log.empty()) {
+    return "its own lines are" + place;
+  }
+  return workers_report ? "it left no message" : "its own lines, if it left any, are above";
 }
 
-std::string culprit_line(const WorkerOutcome& culprit) {
-  std::string line = "[launch] rank " + std::to_string(culprit.rank) + " (pid " + std::to_string(culprit.pid) + ", " +
-                     how_it_ended(culprit) + (is_consequence(culprit) ? ") gave up: " : ") failed first: ");
+std::string message_of(const WorkerOutcome& culprit, bool workers_report) {
   if (culprit.report) {
-    return line + culprit.report->message;
+    return culprit.report->message;
   }
-  switch (culprit.end.signal) {
-    case 0:
-      return line + "it left no message";
-    case SIGKILL:
-      return line + "killed from outside; the system does that when memory runs out (`dmesg` tells)";
-    default:
-      return line + strsignal(culprit.end.signal);
+  if (culprit.end.signal == SIGKILL) {
+    return kill_reason(culprit);
   }
+  if (culprit.end.signal != 0) {
+    return strsignal(culprit.end.signal);
+  }
+  const std::string lines = own_lines(culprit, workers_report);
+  return culprit.end.exit_code != kKilledCode
+             ? lines
+             : lines + "; 137 is how a shell says that a program was ended by signal 9: " + kill_reason(culprit);
+}
+
+/// What the accuser says of a culprit that did not fail by itself.
+std::string accusation(const Culprit& culprit) {
+  return culprit.accuser == nullptr
+             ? "before it joined the others (samegrad::init()), which were ended by the launcher"
+             : "until rank " + std::to_string(culprit.accuser->rank) + " gave up: " + culprit.accuser->report->message;
+}
+
+std::string culprit_line(const Culprit& culprit, bool workers_report) {
+  const WorkerOutcome& outcome = *culprit.outcome;
+  switch (culprit.kind) {
+    case CulpritKind::kSilent:
+      return rank_name(outcome, "ended by the launcher") + " was waited for " + accusation(culprit);
+    case CulpritKind::kLeft:
+      return rank_name(outcome, how_it_ended(outcome)) +
+             (culprit.accuser == nullptr ? " ended " : " had ended and was waited for ") + accusation(culprit);
+    case CulpritKind::kFailed:
+      break;
+  }
+  const bool blames = outcome.report && outcome.report->culprit_rank >= 0;
+  return rank_name(outcome, how_it_ended(outcome)) + (blames ? " gave up: " : " failed first: ") +
+         message_of(outcome, workers_report);
+}
+
+std::string place_line(const WorkerOutcome& culprit, const std::string& host) {
+  const RankPlace& place = *culprit.place;
+  std::string line = "[launch] rank " + std::to_string(culprit.rank) + " was last seen " +
+                     (host.empty() ? "" : "on " + host + " ") + "in " +
+                     (place.update > 0 ? "update " + std::to_string(place.update) + ", " : "") + "phase " + place.phase;
+  if (!place.call.empty()) {
+    line += (place.in_call ? ", in " : ", after ") + place.call + " (its collective " +
+            std::to_string(place.collectives) + ")";
+  }
+  return line;
 }
 
 std::string rank_list(std::vector<int> ranks) {
@@ -66,22 +103,25 @@ std::string rank_list(std::vector<int> ranks) {
 }
 
 /// One line, "" where nothing followed. The first message stands for all: they say the same of the same culprit.
-std::string consequences_line(Outcomes outcomes, const WorkerOutcome& culprit, int passed_signal) {
+std::string consequences_line(Outcomes outcomes, const Culprit& culprit, int passed_signal) {
   std::string message;
   std::vector<int> failed;
   std::vector<int> ended;
   for (const WorkerOutcome& outcome : outcomes) {
-    if (outcome.rank == culprit.rank) {
+    if (&outcome == culprit.outcome || &outcome == culprit.accuser) {
       continue;
     }
     if (outcome.ended_by_launcher) {
       ended.push_back(outcome.rank);
     } else if (has_failed(outcome, passed_signal)) {
       failed.push_back(outcome.rank);
-      if (message.empty()) {
-        message = outcome.report ? outcome.report->message : how_it_ended(outcome);
-      }
+      message = !message.empty() ? message : outcome.report ? outcome.report->message : how_it_ended(outcome);
     }
+  }
+  // The culprit's own line has the accuser's message already.
+  if (culprit.kind == CulpritKind::kFailed && culprit.accuser != nullptr) {
+    failed.push_back(culprit.accuser->rank);
+    message = culprit.accuser->report->message;
   }
   std::string line;
   if (!failed.empty()) {
@@ -93,14 +133,12 @@ std::string consequences_line(Outcomes outcomes, const WorkerOutcome& culprit, i
   return line.empty() ? "" : "[launch] in consequence" + line;
 }
 
-/// The line that every worker that failed reported, or "".
+/// The line that every worker reported, all of which failed, or "".
 std::string common_message(Outcomes outcomes, int passed_signal) {
   std::string common;
   for (const WorkerOutcome& outcome : outcomes) {
-    if (!has_failed(outcome, passed_signal)) {
-      continue;
-    }
-    if (!outcome.report || (!common.empty() && outcome.report->message != common)) {
+    const bool failed = has_failed(outcome, passed_signal);
+    if (!failed || !outcome.report || (!common.empty() && outcome.report->message != common)) {
       return "";
     }
     common = outcome.report->message;
@@ -108,38 +146,78 @@ std::string common_message(Outcomes outcomes, int passed_signal) {
   return common;
 }
 
-}  // namespace
-
-bool has_failed(const WorkerOutcome& outcome, int passed_signal) {
-  const int code = code_of(outcome);
-  const bool stopped_itself =
-      outcome.end.signal == 0 && !outcome.report && (code == 128 + SIGTERM || code == 128 + SIGINT);
-  const bool stopped_early = passed_signal != 0 && outcome.end.signal == passed_signal;
-  return code != 0 && !stopped_itself && !stopped_early;
+int exit_code_of(const Culprit& culprit) {
+  if (culprit.kind == CulpritKind::kFailed) {
+    return code_of(*culprit.outcome);
+  }
+  return culprit.accuser != nullptr ? code_of(*culprit.accuser) : 1;
 }
 
-LaunchResult summarize_launch(std::span<const WorkerOutcome> outcomes, int passed_signal) {
-  LaunchResult result;
-  const WorkerOutcome* const culprit = find_culprit(outcomes, passed_signal);
-  if (culprit == nullptr) {
-    for (const WorkerOutcome& outcome : outcomes) {
-      const int code = outcome.ended_by_launcher ? 128 + passed_signal : code_of(outcome);
-      result.exit_code = std::max(result.exit_code, code);
+int exit_code_without_culprit(Outcomes outcomes, int passed_signal) {
+  int code = 0;
+  for (const WorkerOutcome& outcome : outcomes) {
+    const bool stopped = outcome.ended_by_launcher || (passed_signal != 0 && has_failed(outcome, passed_signal));
+    code = std::max(code, stopped ? 128 + passed_signal : code_of(outcome));
+  }
+  return code;
+}
+
+Json place_json(const RankPlace& place) {
+  return {{"update", place.update},
+          {"phase", place.phase},
+          {"collective", place.call},
+          {"in_collective", place.in_call},
+          {"collectives", place.collectives}};
+}
+
+Json outcome_json(const WorkerOutcome& outcome, const LaunchFacts& facts) {
+  Json json{{"rank", outcome.rank}, {"host", facts.host}, {"pid", outcome.pid}};
+  json["exit_code"] = outcome.end.signal == 0 ? Json(outcome.end.exit_code) : Json();
+  json["signal"] = outcome.end.signal != 0 ? Json(outcome.end.signal) : Json();
+  json["ended_by_launcher"] = outcome.ended_by_launcher;
+  json["message"] = outcome.ended_by_launcher && !outcome.report ? "" : message_of(outcome, facts.workers_report);
+  json["place"] = outcome.place ? place_json(*outcome.place) : Json();
+  return json;
+}
+
+Json failure_json(Outcomes outcomes, const Culprit& culprit, const LaunchResult& result, const LaunchFacts& facts) {
+  const char* const kind = culprit.kind == CulpritKind::kFailed   ? "failed"
+                           : culprit.kind == CulpritKind::kSilent ? "silent"
+                                                                  : "left";
+  Json json{{"exit_code", result.exit_code}, {"kind", kind}, {"culprit", outcome_json(*culprit.outcome, facts)}};
+  json["consequences"] = Json::array();
+  for (const WorkerOutcome& outcome : outcomes) {
+    if (&outcome != culprit.outcome && (outcome.ended_by_launcher || has_failed(outcome, facts.passed_signal))) {
+      json["consequences"].push_back(outcome_json(outcome, facts));
     }
+  }
+  json["lines"] = result.lines;
+  return json;
+}
+
+}  // namespace
+
+LaunchResult summarize_launch(std::span<const WorkerOutcome> outcomes, const LaunchFacts& facts) {
+  LaunchResult result;
+  const std::optional<Culprit> culprit = find_culprit(outcomes, facts.passed_signal);
+  if (!culprit) {
+    result.exit_code = exit_code_without_culprit(outcomes, facts.passed_signal);
     return result;
   }
-  result.exit_code = code_of(*culprit);
-  if (std::string common = common_message(outcomes, passed_signal); !common.empty()) {
-    const auto failed = std::ranges::count_if(outcomes, [&](const auto& o) { return has_failed(o, passed_signal); });
-    if (failed == static_cast<std::ptrdiff_t>(outcomes.size())) {
-      result.lines.push_back(std::move(common));
-      return result;
+  result.exit_code = exit_code_of(*culprit);
+  result.culprit_rank = culprit->outcome->rank;
+  if (std::string common = common_message(outcomes, facts.passed_signal); !common.empty()) {
+    result.lines.push_back(std::move(common));
+  } else {
+    result.lines.push_back(culprit_line(*culprit, facts.workers_report));
+    if (culprit->outcome->place) {
+      result.lines.push_back(place_line(*culprit->outcome, facts.host));
+    }
+    if (std::string line = consequences_line(outcomes, *culprit, facts.passed_signal); !line.empty()) {
+      result.lines.push_back(std::move(line));
     }
   }
-  result.lines.push_back(culprit_line(*culprit));
-  if (std::string line = consequences_line(outcomes, *culprit, passed_signal); !line.empty()) {
-    result.lines.push_back(std::move(line));
-  }
+  result.failure = failure_json(outcomes, *culprit, result, facts);
   return result;
 }
 

@@ -1,40 +1,38 @@
 // What a launcher says about workers that failed: the first culprit, then what followed from it.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "samegrad/launch/failure_report.h"
-#include "samegrad/launch/worker_process.h"
+#include "samegrad/base/json.h"
+#include "samegrad/launch/worker_outcome.h"
 
 namespace samegrad {
-
-/// A worker that has ended.
-struct WorkerOutcome {
-  int rank = 0;
-  int pid = 0;
-  WorkerEnd end;
-  bool ended_by_launcher = false;  ///< made to end: another one had failed, or a second signal came
-  std::optional<FailureReport> report;
-};
 
 struct LaunchResult {
   int exit_code = 0;
   /// What a person should read, most important first; empty where all went well or stopped when asked.
   std::vector<std::string> lines;
+  /// The same for programs, null where `lines` is empty: {"exit_code", "culprit", "consequences", "lines"}
+  /// (docs/launchers.md).
+  Json failure;
+  int culprit_rank = -1;  ///< -1: none
 };
 
-/// `outcomes` in the order in which the workers ended; `passed_signal`: what the launcher was asked to stop with, or 0.
-///
-/// The culprit is the first worker that failed by itself and not as the consequence of another; the exit code is its
-/// own, or 128 + signal. Where all that failed give the same line, that line alone is the text. Workers that ended with
-/// 128 + SIGTERM or SIGINT and no report, or by `passed_signal`, stopped as asked; where nothing failed by
-/// itself, the exit code is 128 + signal. Local.
-LaunchResult summarize_launch(std::span<const WorkerOutcome> outcomes, int passed_signal);
+/// What the launcher knows beside the ends.
+struct LaunchFacts {
+  int passed_signal = 0;        ///< what it was asked to stop with, or 0
+  bool workers_report = false;  ///< its workers are samegrad's own, which leave their message in a report
+  std::string host{};           ///< this host's name
+};
 
-/// Whether the worker failed, by itself or not (false: it was done, or stopped as asked). Local.
-bool has_failed(const WorkerOutcome& outcome, int passed_signal);
+/// `outcomes` in the order in which the workers ended.
+///
+/// The culprit is find_culprit's (culprit.h); the exit code is its own, or 128 + signal; where it did not fail, that of
+/// the first that failed because of it. Where all that failed give the same line, that line alone is the text.
+/// Workers that ended with 128 + SIGTERM or SIGINT and no report, or by the passed signal, stopped as asked; where
+/// nothing failed by itself, the exit code is 128 + signal. Local.
+LaunchResult summarize_launch(std::span<const WorkerOutcome> outcomes, const LaunchFacts& facts);
 
 }  // namespace samegrad

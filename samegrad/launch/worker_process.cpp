@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/fault_switch.h"
+#include "samegrad/launch/pipe.h"
 
 namespace samegrad {
 namespace {
@@ -19,29 +21,6 @@ namespace {
 [[noreturn]] void refuse(const std::string& what, int error) {
   throw RunError("launch", what + ": " + std::strerror(error));
 }
-
-/// A pipe, both ends close-on-exec; closes what is still open.
-struct Pipe {
-  Pipe() {
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-      refuse("pipe", errno);
-    }
-  }
-  ~Pipe() {
-    close_end(0);
-    close_end(1);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-
-  void close_end(std::size_t end) {
-    if (ends[end] >= 0) {
-      close(std::exchange(ends[end], -1));
-    }
-  }
-
-  std::array<int, 2> ends{-1, -1};  ///< read, write
-};
 
 /// This process's environment with `replaced` put in place.
 std::vector<std::string> merged_environment(const EnvironmentVariables& replaced) {
@@ -76,33 +55,40 @@ struct ChildPlan {
   char* const* arguments;
   char* const* environment;
   const sigset_t* signal_mask;
+  const std::vector<int>* inherited_fds;
   int parent_pid;
-  int inherited_fd;
+  bool dies_with_parent;
   int output_fd;
+  int standard_error_fd;
   int report_fd;
   int null_fd;
-  int error_fd;
+  int exec_error_fd;
 };
 
 [[noreturn]] void become_worker(const ChildPlan& plan) {
   setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (plan.dies_with_parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+  }
   if (getppid() != plan.parent_pid) {  // it died before prctl
     _exit(1);
   }
   dup2(plan.null_fd, STDIN_FILENO);
   if (plan.output_fd >= 0) {
     dup2(plan.output_fd, STDOUT_FILENO);
-    dup2(plan.output_fd, STDERR_FILENO);
+  }
+  if (plan.standard_error_fd >= 0) {
+    dup2(plan.standard_error_fd, STDERR_FILENO);
   }
   fcntl(plan.report_fd, F_SETFD, 0);
-  if (plan.inherited_fd >= 0) {
-    fcntl(plan.inherited_fd, F_SETFD, 0);
+  for (const int fd : *plan.inherited_fds) {
+    fcntl(fd, F_SETFD, 0);
   }
+  signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, plan.signal_mask, nullptr);
   execve(plan.path, plan.arguments, plan.environment);
   const int error = errno;
-  [[maybe_unused]] const ssize_t written = write(plan.error_fd, &error, sizeof(error));
+  [[maybe_unused]] const ssize_t written = write(plan.exec_error_fd, &error, sizeof(error));
   _exit(127);
 }
 
@@ -126,9 +112,11 @@ WorkerProcess::WorkerProcess(const WorkerProgram& program) {
                        argument_pointers.data(),
                        environment_pointers.data(),
                        &program.signal_mask,
+                       &program.inherited_fds,
                        getpid(),
-                       program.inherited_fd,
+                       !fault_switch("launcher-without-death-signal"),
                        program.output_fd,
+                       program.error_fd,
                        report.ends[1],
                        null_fd,
                        exec_error.ends[1]};
@@ -155,7 +143,7 @@ WorkerProcess::WorkerProcess(const WorkerProgram& program) {
     refuse("cannot start '" + program.path + "'", error);
   }
   fcntl(report.ends[0], F_SETFL, O_NONBLOCK);
-  report_fd_ = std::exchange(report.ends[0], -1);
+  report_fd_ = report.release_end(0);
 }
 
 WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept

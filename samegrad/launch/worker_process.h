@@ -16,8 +16,9 @@ struct WorkerProgram {
   std::string path;
   std::vector<std::string> arguments;  ///< without the program's name
   EnvironmentVariables environment;    ///< replaces variables of the same name, beside the launcher's own
-  int inherited_fd = -1;               ///< stays open in the worker under the same number; -1: none
-  int output_fd = -1;                  ///< becomes its standard output and error; -1: it has the launcher's
+  std::vector<int> inherited_fds;      ///< stay open in the worker under the same numbers
+  int output_fd = -1;                  ///< becomes its standard output; -1: it has the launcher's
+  int error_fd = -1;                   ///< becomes its standard error; -1: it has the launcher's
   sigset_t signal_mask{};
 };
 
@@ -27,8 +28,8 @@ struct WorkerEnd {
   int signal = 0;  ///< 0: it ended by itself
 };
 
-/// Owns a running child: a process group of its own, without standard input, killed by the kernel when the thread that
-/// started it ends. The destructor kills and reaps it.
+/// Owns a running child: a process group of its own, without standard input, SIGPIPE as a program expects it, killed by
+/// the kernel when the thread that started it ends. The destructor kills and reaps it.
 class WorkerProcess {
  public:
   /// Starts the program and returns when it runs; adds SAMEGRAD_REPORT_FD to its environment. Throws RunError where it

@@ -158,7 +158,19 @@ void launcher(Communicator&, const Arguments& arguments) {
   options.program = "/proc/self/exe";
   options.arguments = {"orphans", "3", arguments.argument};
   options.processes = 3;
-  launch_workers(options);
+  _exit(launch_workers(options).exit_code);
+}
+
+/// Before a rank joins: rank 1 is done; with a store file, rank 0 leaves the note that it has come, and waits.
+void end_or_wait_before_joining(const std::string& mode, const WorkerEnvironment& environment) {
+  if ((mode == "done-before-joining" || mode == "waits-in-a-file") && environment.rank == 1) _exit(0);
+  if (mode == "waits-in-a-file") {
+    const std::string key = "samegrad/rank/0";
+    const std::uint64_t length = key.size();
+    require(write(environment.store_fd, &length, sizeof(length)) > 0, "length of a note");
+    require(write(environment.store_fd, key.data(), key.size()) > 0, "key of a note");
+    wait_for_ever();
+  }
 }
 
 const std::map<std::string, Mode> kModes{
@@ -178,6 +190,10 @@ const std::map<std::string, Mode> kModes{
     {"shows-environment", shows_environment},
     {"orphans", orphans},
     {"launcher", launcher},
+    {"done-before-joining",
+     [](Communicator& comm, const Arguments&) {
+       comm.barrier({"join", 0, minutes(10)});
+     }},
 };
 
 int run(const std::string& mode, const Arguments& arguments) {
@@ -185,6 +201,7 @@ int run(const std::string& mode, const Arguments& arguments) {
   try {
     const WorkerEnvironment environment = read_worker_environment();
     rank = environment.rank;
+    end_or_wait_before_joining(mode, environment);
     const auto comm = worker_communicator(environment);
     require(comm->size() == arguments.world_size, "world size " + std::to_string(comm->size()));
     try {

@@ -1,7 +1,6 @@
 // The launcher with real processes: what it starts, passes on, ends, and leaves behind (nothing).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -103,19 +102,34 @@ TEST(Launch, EndsWorkersThatDoNotEndThemselvesAfterAFailure) {
 TEST(Launch, ItsWorkersDieWithItWhenItIsKilled) {
   const Folder folder;
   const std::filesystem::path pids = folder.path() / "pids";
-  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1),
-            0);  // the orphans become children of this process, which can wait for them
   const LaunchResult result = launched("launcher", 1, pids);
   EXPECT_EQ(result.exit_code, 137) << text_of(result);
   std::ifstream file(pids);
   int orphans = 0;
   for (int pid = 0; file >> pid; ++orphans) {
-    int status = 0;
-    ASSERT_EQ(waitpid(pid, &status, 0), pid);
-    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    EXPECT_EQ(kill(pid, 0), -1);
+    EXPECT_EQ(errno, ESRCH);
   }
   EXPECT_EQ(orphans, 3);
-  prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+TEST(Launch, ARankThatIsDoneBeforeItJoinsLeavesNobodyWaiting) {
+  const LaunchResult result = launched("done-before-joining", 3);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.culprit_rank, 1);
+  EXPECT_THAT(result.lines.at(0),
+              ::testing::MatchesRegex(R"(\[launch\] rank 1 \(pid [0-9]+, exit code 0\) had ended .*)"
+                                      R"(until rank [02] gave up: .*its process ended with exit code )"
+                                      R"(0 before it joined the others.*)"));
+}
+
+TEST(Launch, WhereRanksMeetInAFileTheLauncherEndsThoseThatWaitForOneThatIsDone) {
+  LaunchOptions options = worker_options("waits-in-a-file", 2);
+  options.share_memory = false;
+  const LaunchResult result = launch_workers(options);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.culprit_rank, 1);
+  EXPECT_THAT(result.lines.at(0), HasSubstr("exit code 0) ended before it joined the others"));
 }
 
 TEST(Launch, NamesAProgramThatCannotBeStarted) {

@@ -35,6 +35,14 @@ def done(folder, *words, **options):
     return result
 
 
+def children(pid):
+    """The pids of a process's children, as texts. The workers of a launcher are children of its only child."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+
+
 def free_port():
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from launched_run import CONTINUOUS, SAMEGRAD, SMALL, settings
+from launched_run import CONTINUOUS, SAMEGRAD, SMALL, children, settings
 
 LISTENS = "0A"  # state of a socket in /proc/net/tcp
 
@@ -28,7 +28,7 @@ def while_training(folder, backend):
         while not metrics.exists() or metrics.stat().st_size == 0:
             assert launcher.poll() is None
             time.sleep(0.01)
-        workers = pathlib.Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
+        workers = children(*children(launcher.pid))
         assert len(workers) == 2
         return [tcp_states(pid) for pid in (launcher.pid, *workers)]
     finally:

@@ -10,6 +10,8 @@ import time
 import pytest
 from safetensors.torch import load_file
 
+from launched_run import children
+
 BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
 SHORT = ["--set", "plan.updates=8", "--set", "plan.stop_at=4"]
 
@@ -181,7 +183,7 @@ def signal_mask(pid, name):
 def worker_of_rank(launcher, rank):
     """The pid of a rank's worker as soon as it is there."""
     while True:
-        for child in pathlib.Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split():
+        for child in [worker for between in children(launcher) for worker in children(between)]:
             try:
                 if f"\0RANK={rank}\0".encode() in pathlib.Path(f"/proc/{child}/environ").read_bytes():
                     return int(child)

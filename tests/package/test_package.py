@@ -65,7 +65,7 @@ def project(folder, text, name="user"):
 
 def launch(ranks, program):
     """What the program prints on that many ranks, sorted by line."""
-    return sorted(done(BIN / "samegrad", "launch", "--nproc", ranks, "--", program).splitlines())
+    return sorted(done(BIN / "samegrad", "launch", "--nproc", ranks, "--no-prefix", "--", program).splitlines())
 
 
 def test_the_package_holds_the_library_and_its_headers_and_nothing_of_the_programs(prefix):

@@ -5,30 +5,24 @@
 
 #include <csignal>
 
+#include "tests/unit/launch/outcomes.h"
+
 namespace samegrad {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
-WorkerOutcome ended(int rank, int exit_code) { return {rank, 100 + rank, {exit_code, 0}, false, std::nullopt}; }
-
-WorkerOutcome by_signal(int rank, int signal) { return {rank, 100 + rank, {0, signal}, false, std::nullopt}; }
-
-WorkerOutcome reported(int rank, int exit_code, const std::string& message, int culprit_rank = -1) {
-  WorkerOutcome outcome = ended(rank, exit_code);
-  outcome.report = FailureReport{rank, exit_code, message, culprit_rank};
-  return outcome;
-}
-
-WorkerOutcome made_to_end(WorkerOutcome outcome) {
-  outcome.ended_by_launcher = true;
-  return outcome;
-}
+using testing::by_signal;
+using testing::ended;
+using testing::made_to_end;
+using testing::reported;
 
 LaunchResult summary(const std::vector<WorkerOutcome>& outcomes, int passed_signal = 0) {
-  return summarize_launch(outcomes, passed_signal);
+  return summarize_launch(outcomes, {.passed_signal = passed_signal, .workers_report = true, .host = "node7"});
 }
 
 TEST(LaunchSummary, SaysNothingWhereAllWentWell) {
@@ -67,12 +61,92 @@ TEST(LaunchSummary, AKilledWorkerIsTheCulpritWithAHintAtMemory) {
   EXPECT_EQ(result.lines[1], "[launch] in consequence rank 0: [comm] rank 1 died");
 }
 
-TEST(LaunchSummary, AWorkerThatTheLauncherKilledIsNeverTheCulprit) {
+TEST(LaunchSummary, AWorkerThatOthersGaveUpWaitingForIsTheCulpritWithTheirExitCode) {
   const LaunchResult result =
       summary({reported(0, 1, "[comm] rank 1 did not come", 1), made_to_end(by_signal(1, SIGKILL))});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.lines, ElementsAre("[launch] rank 0 (pid 100, exit code 1) gave up: [comm] rank 1 did not come",
-                                        "[launch] in consequence rank 1: ended by the launcher"));
+  EXPECT_EQ(result.culprit_rank, 1);
+  EXPECT_THAT(result.lines, ElementsAre("[launch] rank 1 (pid 101, ended by the launcher) was waited for until rank 0 "
+                                        "gave up: [comm] rank 1 did not come"));
+}
+
+TEST(LaunchSummary, AWorkerThatWasDoneBeforeTheOthersIsNamedWithWhatTheyMissed) {
+  const LaunchResult result = summary({ended(1, 0), reported(0, 1, "[comm] rank 1 left", 1), reported(2, 1, "too", 1)});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.lines, ElementsAre("[launch] rank 1 (pid 101, exit code 0) had ended and was waited for until "
+                                        "rank 0 gave up: [comm] rank 1 left",
+                                        "[launch] in consequence rank 2: too"));
+}
+
+TEST(LaunchSummary, AWorkerThatNeverJoinedIsNamedWhereTheLauncherHadToEndTheOthers) {
+  WorkerOutcome early = ended(1, 0);
+  early.kept_others_waiting = true;
+  const LaunchResult result = summary({early, made_to_end(by_signal(0, SIGTERM))});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.lines, ElementsAre("[launch] rank 1 (pid 101, exit code 0) ended before it joined the others "
+                                        "(samegrad::init()), which were ended by the launcher",
+                                        "[launch] in consequence rank 0: ended by the launcher"));
+}
+
+TEST(LaunchSummary, AProgramThatPrintsItsOwnErrorIsNotSaidToBeSilent) {
+  const auto line_of = [](const std::optional<std::string>& last_line, const std::string& log, bool workers_report) {
+    WorkerOutcome outcome = ended(0, 7);
+    outcome.last_line = last_line;
+    outcome.error_log = log;
+    return summarize_launch(std::vector{outcome}, {.workers_report = workers_report}).lines.at(0);
+  };
+  EXPECT_THAT(line_of("ValueError: boom", "", false),
+              HasSubstr("failed first: its own lines are above, the last one: ValueError: boom"));
+  EXPECT_THAT(line_of("", "", false), HasSubstr("failed first: it left no message"));
+  EXPECT_THAT(line_of(std::nullopt, "", false), HasSubstr("failed first: its own lines, if it left any, are above"));
+  EXPECT_THAT(line_of(std::nullopt, "logs/stderr.log", false), HasSubstr("its own lines are in logs/stderr.log"));
+  EXPECT_THAT(line_of(std::nullopt, "", true), HasSubstr("failed first: it left no message"));
+}
+
+TEST(LaunchSummary, AShellsCode137HasTheHintAtMemoryToo) {
+  EXPECT_THAT(summary({ended(0, 137)}).lines.at(0),
+              AllOf(HasSubstr("exit code 137"), HasSubstr("signal 9"), HasSubstr("memory")));
+  EXPECT_THAT(summary({ended(0, 136)}).lines.at(0), Not(HasSubstr("memory")));
+}
+
+TEST(LaunchSummary, WhatTheControlGroupCountedIsSaid) {
+  WorkerOutcome killed = by_signal(0, SIGKILL);
+  killed.memory_kills = 1;
+  EXPECT_THAT(summary({killed}).lines.at(0),
+              HasSubstr("killed by the system, because the memory of its control group ran out (oom_kill in "
+                        "memory.events counted once)"));
+}
+
+TEST(LaunchSummary, ThePlaceOfTheCulpritIsALineOfItsOwn) {
+  WorkerOutcome killed = by_signal(1, SIGKILL);
+  killed.place = RankPlace{7, "exchange", "all_to_all 'gradient' of update 7", true, 42};
+  const LaunchResult result = summary({killed, reported(0, 1, "[comm] rank 1 died", 1)});
+  EXPECT_EQ(result.lines.at(1),
+            "[launch] rank 1 was last seen on node7 in update 7, phase exchange, in all_to_all "
+            "'gradient' of update 7 (its collective 42)");
+  EXPECT_EQ(result.failure["culprit"]["place"]["update"], 7);
+}
+
+TEST(LaunchSummary, TheSameAsJson) {
+  const LaunchResult result = summary({reported(0, 1, "[comm] rank 1 died", 1), by_signal(1, SIGSEGV)});
+  EXPECT_EQ(result.failure["exit_code"], 139);
+  EXPECT_EQ(result.failure["kind"], "failed");
+  const Json& culprit = result.failure["culprit"];
+  EXPECT_EQ(culprit["rank"], 1);
+  EXPECT_EQ(culprit["host"], "node7");
+  EXPECT_EQ(culprit["pid"], 101);
+  EXPECT_TRUE(culprit["exit_code"].is_null());
+  EXPECT_EQ(culprit["signal"], SIGSEGV);
+  ASSERT_EQ(result.failure["consequences"].size(), 1U);
+  EXPECT_EQ(result.failure["consequences"][0]["message"], "[comm] rank 1 died");
+  EXPECT_EQ(result.failure["lines"], Json(result.lines));
+  EXPECT_TRUE(summary({ended(0, 0)}).failure.is_null());
+}
+
+TEST(LaunchSummary, WhoMissedARankThatStoppedAsAskedStoppedToo) {
+  const LaunchResult result = summary({by_signal(1, SIGTERM), reported(0, 1, "[comm] rank 1 failed", 1)}, SIGTERM);
+  EXPECT_EQ(result.exit_code, 143);
+  EXPECT_THAT(result.lines, IsEmpty());
 }
 
 TEST(LaunchSummary, OneLineOfAllIsShownAloneAndAsItIs) {

@@ -8,7 +8,7 @@ import re
 
 LAYERS = "base config data plan objective comm ddp model train checkpoint report".split()
 # Starts processes: it needs to know what is asked for and how ranks find each other, and nothing of what they compute.
-LAUNCH_MAY_INCLUDE = re.compile(r"samegrad/(base/.*|launch/.*|comm/environment\.h|config/run_config\.h)")
+LAUNCH_MAY_INCLUDE = re.compile(r"samegrad/(base/.*|launch/.*|comm/(environment|launched_ranks|status_record)\.h|config/run_config\.h)")
 TORCH_LAYERS = {"ddp", "model", "train"}
 TORCH_ADAPTER_LAYERS = {"checkpoint"}  # in a .cpp only, so that what includes them stays free of libtorch
 # Libraries of their own, beside the torch-free rest of their folder.

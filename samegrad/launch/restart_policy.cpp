@@ -1,0 +1,59 @@
+#include "samegrad/launch/restart_policy.h"
+
+namespace samegrad {
+namespace {
+
+std::string restarts_text(int number) { return std::to_string(number) + (number == 1 ? " restart" : " restarts"); }
+
+std::string processes_text(int number) { return std::to_string(number) + (number == 1 ? " process" : " processes"); }
+
+bool same_end(const AttemptEnd& a, const AttemptEnd& b) {
+  return a.processes == b.processes && a.update == b.update && a.progress == b.progress;
+}
+
+std::string place_of(const AttemptEnd& end) {
+  const std::string update = !end.update       ? "at the same place"
+                             : *end.update > 0 ? "in update " + std::to_string(*end.update)
+                                               : "before the first update";
+  return update + (end.progress ? ", without a new checkpoint" +
+                                      (end.progress->empty() ? std::string() : " after " + *end.progress)
+                                : "");
+}
+
+}  // namespace
+
+RestartDecision decide_restart(std::span<const AttemptEnd> ends, const RestartLimits& limits) {
+  const AttemptEnd& last = ends.back();
+  if (last.exit_code == 0 || last.stopped || limits.max_restarts == 0) {
+    return {};
+  }
+  if (last.is_final) {
+    return {false, 0,
+            "not started again: exit code " + std::to_string(last.exit_code) +
+                " stands for a mistake that another start does not change"};
+  }
+  const auto restarts = static_cast<int>(ends.size()) - 1;
+  if (restarts >= limits.max_restarts) {
+    return {false, 0, "gave up after " + restarts_text(restarts)};
+  }
+  const std::string again =
+      "starting again (restart " + std::to_string(restarts + 1) + " of " + std::to_string(limits.max_restarts) + ")";
+  const bool stuck = ends.size() > 1 && same_end(ends[ends.size() - 2], last);
+  if (!stuck) {
+    return {true, last.processes, again};
+  }
+  const bool same_rank = last.culprit_rank >= 0 && last.culprit_rank == ends[ends.size() - 2].culprit_rank;
+  const bool at_start = last.update.value_or(0) == 0;
+  if (same_rank && at_start && limits.min_processes > 0 && last.processes > limits.min_processes) {
+    return {true, last.processes - 1,
+            again + " with " + processes_text(last.processes - 1) + ", because rank " +
+                std::to_string(last.culprit_rank) + " failed twice at the start"};
+  }
+  if (last.update || last.progress) {
+    return {false, 0,
+            "stopped early after " + restarts_text(restarts) + ": two attempts in a row ended " + place_of(last)};
+  }
+  return {true, last.processes, again};
+}
+
+}  // namespace samegrad

@@ -1,0 +1,38 @@
+// Whether workers that failed are started again, and how many of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace samegrad {
+
+struct RestartLimits {
+  int max_restarts = 0;
+  int min_processes = 0;  ///< not fewer than these; 0: as many as at the start
+};
+
+/// What is known of an attempt that has ended.
+struct AttemptEnd {
+  int processes = 1;
+  int exit_code = 0;
+  bool stopped = false;   ///< it was asked to stop
+  bool is_final = false;  ///< its culprit says itself that another start ends the same way: exit code 2 or 3
+  int culprit_rank = -1;  ///< -1: none
+  std::optional<std::int64_t> update{};   ///< the highest that a rank was in; nothing: not known
+  std::optional<std::string> progress{};  ///< LaunchOptions::progress after it; nothing: not known
+};
+
+struct RestartDecision {
+  bool restart = false;
+  int processes = 0;
+  std::string reason;  ///< for a person; "": there is nothing to say
+};
+
+/// `ends`: all attempts so far, the newest last. Two attempts in a row of as many processes that ended in the same
+/// update with the same progress are a loop, where either is known: it ends early. Two in a row in which the same rank
+/// failed before the first update lead to one process less, down to the limit. Local.
+RestartDecision decide_restart(std::span<const AttemptEnd> ends, const RestartLimits& limits);
+
+}  // namespace samegrad

@@ -1,0 +1,80 @@
+#include "samegrad/launch/restart_policy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace samegrad {
+namespace {
+
+using ::testing::HasSubstr;
+using Ends = std::vector<AttemptEnd>;
+
+AttemptEnd failed(std::optional<std::int64_t> update, std::optional<std::string> progress = std::nullopt,
+                  int processes = 3, int culprit_rank = 1) {
+  return {.processes = processes,
+          .exit_code = 137,
+          .culprit_rank = culprit_rank,
+          .update = update,
+          .progress = std::move(progress)};
+}
+
+RestartDecision decision(const Ends& ends, int max_restarts, int min_processes = 0) {
+  return decide_restart(ends, {max_restarts, min_processes});
+}
+
+TEST(RestartPolicy, NothingIsStartedAgainThatWasDoneOrStoppedOrNeverToBe) {
+  EXPECT_FALSE(decision({AttemptEnd{}}, 3).restart);
+  AttemptEnd stopped = failed(5);
+  stopped.stopped = true;
+  EXPECT_FALSE(decision({stopped}, 3).restart);
+  EXPECT_FALSE(decision({failed(5)}, 0).restart);
+  EXPECT_EQ(decision({failed(5)}, 0).reason, "");
+}
+
+TEST(RestartPolicy, RestartsUpToTheLimitAndSaysSo) {
+  EXPECT_EQ(decision({failed(5)}, 2).reason, "starting again (restart 1 of 2)");
+  EXPECT_TRUE(decision({failed(5), failed(9)}, 2).restart);
+  const RestartDecision last = decision({failed(5), failed(9), failed(12)}, 2);
+  EXPECT_FALSE(last.restart);
+  EXPECT_EQ(last.reason, "gave up after 2 restarts");
+}
+
+TEST(RestartPolicy, AMistakeInTheInputIsNotStartedAgain) {
+  AttemptEnd wrong = failed(0);
+  wrong.exit_code = 2;
+  wrong.is_final = true;
+  EXPECT_FALSE(decision({wrong}, 3).restart);
+  EXPECT_THAT(decision({wrong}, 3).reason, HasSubstr("exit code 2"));
+}
+
+TEST(RestartPolicy, ALoopWithoutProgressEndsEarly) {
+  const RestartDecision loop = decision({failed(5, "step-0004"), failed(5, "step-0004")}, 9);
+  EXPECT_FALSE(loop.restart);
+  EXPECT_EQ(loop.reason,
+            "stopped early after 1 restart: two attempts in a row ended in update 5, without a new "
+            "checkpoint after step-0004");
+  EXPECT_TRUE(decision({failed(5, "step-0004"), failed(5, "step-0005")}, 9).restart);
+  EXPECT_TRUE(decision({failed(5, "step-0004"), failed(6, "step-0004")}, 9).restart);
+  EXPECT_FALSE(decision({failed(5), failed(5)}, 9).restart);
+  EXPECT_FALSE(decision({failed(std::nullopt, ""), failed(std::nullopt, "")}, 9).restart);
+}
+
+TEST(RestartPolicy, WhereNothingIsKnownOfTheProgressAllRestartsAreUsed) {
+  EXPECT_TRUE(decision({failed(std::nullopt), failed(std::nullopt)}, 9).restart);
+}
+
+TEST(RestartPolicy, ARankThatFailsTwiceAtTheStartCostsOneProcessDownToTheLimit) {
+  const Ends twice{failed(0), failed(0)};
+  EXPECT_EQ(decision(twice, 9, 2).processes, 2);
+  EXPECT_THAT(decision(twice, 9, 2).reason, HasSubstr("with 2 processes, because rank 1 failed twice at the start"));
+  EXPECT_FALSE(decision(twice, 9, 3).restart);
+  EXPECT_FALSE(decision(twice, 9).restart);
+  EXPECT_FALSE(decision({failed(0, "", 3, 2), failed(0, "", 3, 1)}, 9, 1).restart);  // two different ranks
+  EXPECT_FALSE(decision({failed(5), failed(5)}, 9, 1).restart);                      // not at the start
+  EXPECT_EQ(decision({failed(0), failed(0), failed(0, std::nullopt, 2)}, 9, 1).processes, 2);
+}
+
+}  // namespace
+}  // namespace samegrad
