@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <sstream>
 #include <string>
@@ -19,6 +20,9 @@
 
 namespace samegrad {
 namespace {
+
+/// From a failure until the others are asked to end: nothing makes a foreign program notice it by itself.
+constexpr std::chrono::milliseconds kForeignGrace{500};
 
 constexpr const char* kUnbuffered = "PYTHONUNBUFFERED";
 
@@ -73,6 +77,7 @@ int run_launch(const CommandLine& command) {
   options.output.prefix = settings.prefix;
   options.workers_report = false;
   options.torchrun_environment = true;
+  options.grace = kForeignGrace;
   options.run_id = settings.run_id;
   if (settings.prefix && !process_environment(kUnbuffered)) {
     // Lines of a Python program would come late, and not at all where it is killed.

@@ -47,10 +47,14 @@ std::vector<std::string> arguments_of_restart(std::vector<std::string> arguments
   return arguments;
 }
 
-/// Name of the newest folder of a checkpoint; "" where there is none.
+/// Name of the newest complete checkpoint of the current run; "" where there is none, or it cannot be known.
 std::string newest_checkpoint(const RunPaths& paths) {
-  const std::vector<std::filesystem::path> folders = checkpoint_folders(paths.checkpoints);
-  return folders.empty() ? "" : folders.back().filename().string();
+  try {
+    const LatestCheckpoint latest = latest_checkpoint(paths);
+    return latest.found ? latest.found->path.filename().string() : "";
+  } catch (const Error&) {
+    return "";
+  }
 }
 
 [[noreturn]] void exec_worker(const RunSection& run, const std::vector<std::string>& arguments) {

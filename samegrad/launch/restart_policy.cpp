@@ -43,11 +43,10 @@ RestartDecision decide_restart(std::span<const AttemptEnd> ends, const RestartLi
     return {true, last.processes, again};
   }
   const bool same_rank = last.culprit_rank >= 0 && last.culprit_rank == ends[ends.size() - 2].culprit_rank;
-  const bool at_start = last.update.value_or(0) == 0;
-  if (same_rank && at_start && limits.min_processes > 0 && last.processes > limits.min_processes) {
+  if (same_rank && limits.min_processes > 0 && last.processes > limits.min_processes) {
     return {true, last.processes - 1,
             again + " with " + processes_text(last.processes - 1) + ", because rank " +
-                std::to_string(last.culprit_rank) + " failed twice at the start"};
+                std::to_string(last.culprit_rank) + " failed twice at the same place"};
   }
   if (last.update || last.progress) {
     return {false, 0,

@@ -295,9 +295,9 @@ def test_a_failed_job_is_started_again_as_often_as_asked(tmp_path):
     assert result.returncode in (4, 5) and result.stderr.splitlines()[-1] == "[launch] gave up after 1 restart"
 
 
-def test_a_rank_that_fails_twice_at_the_start_costs_one_process(tmp_path):
+def test_a_rank_that_fails_twice_at_the_same_place_costs_one_process(tmp_path):
     script = 'test $RANK != 2 || exit 9; test $WORLD_SIZE = 2 || exec sleep 1000; echo "$RANK of $WORLD_SIZE"'
     result = launch(3, "sh", "-c", script, options=("--no-prefix", "--max-restarts", "3", "--min-nproc", "1"))
     assert result.returncode == 0, result.stderr
     assert sorted(result.stdout.splitlines()) == ["0 of 2", "1 of 2"]
-    assert "(restart 2 of 3) with 2 processes, because rank 2 failed twice at the start" in result.stderr
+    assert "(restart 2 of 3) with 2 processes, because rank 2 failed twice at the same place" in result.stderr

@@ -65,14 +65,15 @@ TEST(RestartPolicy, WhereNothingIsKnownOfTheProgressAllRestartsAreUsed) {
   EXPECT_TRUE(decision({failed(std::nullopt), failed(std::nullopt)}, 9).restart);
 }
 
-TEST(RestartPolicy, ARankThatFailsTwiceAtTheStartCostsOneProcessDownToTheLimit) {
-  const Ends twice{failed(0), failed(0)};
+TEST(RestartPolicy, ARankThatFailsTwiceAtTheSamePlaceCostsOneProcessDownToTheLimit) {
+  const Ends twice{failed(4, "step-0002"), failed(4, "step-0002")};
   EXPECT_EQ(decision(twice, 9, 2).processes, 2);
-  EXPECT_THAT(decision(twice, 9, 2).reason, HasSubstr("with 2 processes, because rank 1 failed twice at the start"));
+  EXPECT_THAT(decision(twice, 9, 2).reason,
+              HasSubstr("with 2 processes, because rank 1 failed twice at the same place"));
   EXPECT_FALSE(decision(twice, 9, 3).restart);
   EXPECT_FALSE(decision(twice, 9).restart);
   EXPECT_FALSE(decision({failed(0, "", 3, 2), failed(0, "", 3, 1)}, 9, 1).restart);  // two different ranks
-  EXPECT_FALSE(decision({failed(5), failed(5)}, 9, 1).restart);                      // not at the start
+  EXPECT_EQ(decision({failed(4), failed(5)}, 9, 1).processes, 3);                    // two different places
   EXPECT_EQ(decision({failed(0), failed(0), failed(0, std::nullopt, 2)}, 9, 1).processes, 2);
 }
 

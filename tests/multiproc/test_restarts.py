@@ -1,0 +1,78 @@
+"""`train --max-restarts`: after a failure it goes on from the newest checkpoint, and changes no bit by that."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from launched_run import CONTINUOUS, FAULTY, SAMEGRAD, SMALL, children, done, hashes, lines, run, settings
+
+LONG = settings(*SMALL[:4], "plan.updates=200", "plan.stop_at=100", "checkpoint.every=20")
+SHORT = settings(*SMALL[:4], "plan.updates=8", "plan.stop_at=4", "checkpoint.every=2")
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("one")
+    done(folder, SAMEGRAD, *CONTINUOUS, "--nproc", 1, *SHORT)
+    assert len(hashes(folder, ranks=1)) == 8
+    return hashes(folder)
+
+
+def all_hashes(folder):
+    """Of the start and of what was resumed after it."""
+    return {**hashes(folder), **hashes(folder, "resumed")}
+
+
+def rank_of(pid):
+    environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return [entry for entry in environment if entry.startswith(b"RANK=")]
+
+
+def test_a_rank_killed_in_the_middle_changes_no_bit(tmp_path):
+    done(tmp_path / "one", SAMEGRAD, *CONTINUOUS, "--nproc", 1, *LONG)
+    folder = tmp_path / "two"
+    folder.mkdir()
+    words = [SAMEGRAD, *CONTINUOUS, "--nproc", "2", "--max-restarts", "1", "--quiet", *LONG]
+    started = subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True)
+    metrics = folder / "outputs/metrics.jsonl"
+    while not metrics.exists() or metrics.read_bytes().count(b"\n") < 50:
+        assert started.poll() is None
+        time.sleep(0.01)
+    (between,) = children(started.pid)
+    (victim,) = [pid for pid in children(between) if rank_of(pid) == [b"RANK=1"]]
+    os.kill(int(victim), signal.SIGKILL)
+    _, errors = started.communicate(timeout=100)
+    assert started.returncode == 0, errors
+    assert f"[launch] rank 1 (pid {victim}, signal 9 SIGKILL) failed first" in errors
+    assert "[launch] starting again (restart 1 of 1)" in errors
+    resumed = [line["update"] for line in lines(folder, "resumed")]
+    assert resumed[0] % 20 == 1 and resumed[0] > 40 and resumed[-1] == 200
+    assert all_hashes(folder) == hashes(tmp_path / "one", ranks=1)
+
+
+def test_fewer_processes_go_on_with_the_same_bits(tmp_path, uninterrupted):
+    result = run(tmp_path, FAULTY, *CONTINUOUS, "--nproc", 3, "--max-restarts", 3, "--min-nproc", 1, *SHORT,
+                 fault="rank=2,step=5,kind=kill9")
+    assert result.returncode == 0, result.stderr
+    assert "restart 2 of 3) with 2 processes, because rank 2 failed twice at the same place" in result.stderr
+    assert all_hashes(tmp_path) == uninterrupted
+    assert [len(line["ranks"]) for line in lines(tmp_path, "resumed")] == [2] * 4
+
+
+def test_a_crash_loop_without_progress_ends_early_and_says_so(tmp_path):
+    result = run(tmp_path, FAULTY, *CONTINUOUS, "--nproc", 2, "--max-restarts", 50, *SHORT, fault="rank=1,step=5,kind=kill9")
+    assert result.returncode == 137
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("[launch] stopped early after 1 restart: two attempts in a row ended ")
+    assert last.endswith(", without a new checkpoint after step-0004")
+
+
+def test_a_mistake_in_the_input_is_not_started_again(tmp_path):
+    result = run(tmp_path, SAMEGRAD, *CONTINUOUS, "--nproc", 2, "--max-restarts", 5, "--resume", "absent", *SHORT)
+    assert result.returncode == 2
+    assert "[launch] not started again: exit code 2 stands for a mistake" in result.stderr
+    assert "restart 1" not in result.stderr
