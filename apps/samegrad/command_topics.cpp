@@ -163,16 +163,17 @@ std::vector<CommandTopic> make_topics() {
        .writes = "nothing",
        .examples = {"samegrad generate --prompt 'Package: '", "samegrad generate --prompt Once --temperature 0.8"}},
       {.name = "launch",
-       .summary = "Starts your own program, which calls samegrad::init(), in N processes of this host",
+       .summary = "Starts your own program in N processes of this host, and watches them",
        .detail =
-           "samegrad launch --nproc N -- PROGRAM ARGUMENTS. Each process gets RANK, WORLD_SIZE, LOCAL_RANK,\n"
-           "LOCAL_WORLD_SIZE, pinned threads and kernels, and the memory that all share; no standard input. Where one\n"
-           "fails it is named, the others are ended, and its exit code (128 + n for signal n) is launch's own. Of the\n"
-           "configuration only `run` counts.",
-       .reads = "the config",
-       .writes = "nothing",
+           "samegrad launch --nproc N -- PROGRAM ARGUMENTS. The program calls samegrad::init(), or is written for\n"
+           "torchrun: each process gets the variables that such programs read, pinned threads and kernels, and the\n"
+           "memory that all share; no standard input. Where one fails, the first culprit is named, the others are\n"
+           "ended, and its exit code (128 + n for signal n) is launch's own. Of the configuration only `run` counts.",
+       .reads = "the config; PET_* variables, as torchrun does",
+       .writes = "--log-dir and --failure-json, where they are given",
        .examples = {"samegrad launch --nproc 2 -- ./my_program --epochs 3",
-                    "samegrad launch --nproc 4 --backend gloo -- ./my_program"}},
+                    "samegrad launch --nproc 4 --backend gloo -- ./my_program",
+                    "samegrad launch --nproc auto --max-restarts 3 --log-dir logs -- python3 train_ddp.py"}},
       {.name = "status",
        .summary = "Where the ranks of a training are: update, phase, collective call, and which is stopped or dead",
        .detail =

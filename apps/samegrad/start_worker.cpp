@@ -36,8 +36,8 @@ bool checks_several_processes(std::string_view subcommand) {
   return subcommand == "evaluate" || subcommand == "exercise" || subcommand == "verify";
 }
 
-/// A restart goes on from the newest checkpoint of the run, or, where none was saved yet, as the first start did.
-std::vector<std::string> arguments_of_restart(std::vector<std::string> arguments) {
+/// With --resume auto.
+std::vector<std::string> resuming(std::vector<std::string> arguments) {
   for (auto word = arguments.begin(); word != arguments.end();) {
     const bool joined = word->starts_with("--resume=");
     const bool separate = *word == "--resume" && word + 1 != arguments.end();
@@ -122,7 +122,9 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
   options.arguments = arguments;
   if (line.subcommand == "train") {
     const RunPaths paths(line.run);
-    options.restart_arguments = arguments_of_restart(arguments);
+    options.restart_arguments = [paths, arguments] {
+      return newest_checkpoint(paths).empty() ? arguments : resuming(arguments);
+    };
     options.progress = [paths] { return newest_checkpoint(paths); };
   }
   return log_launch(launch_workers(options));

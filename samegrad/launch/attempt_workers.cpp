@@ -7,8 +7,10 @@
 #include <csignal>
 
 #include "samegrad/comm/environment.h"
+#include "samegrad/comm/status_record.h"
 #include "samegrad/launch/descendants.h"
 #include "samegrad/launch/error_file.h"
+#include "samegrad/launch/rank_place.h"
 
 namespace samegrad {
 
@@ -22,6 +24,7 @@ AttemptWorkers::AttemptWorkers(const LaunchOptions& options, const AttemptStart&
                                OutputRelay& relay, const std::optional<StoreAddress>& store)
     : options_(options),
       start_(start),
+      started_ns_(realtime_ns()),
       meeting_(options.share_memory, start.processes),
       ranks_(meeting_.fd(), options.share_memory, start.processes),
       ended_by_launcher_(static_cast<std::size_t>(start.processes), false) {
@@ -42,6 +45,9 @@ WorkerProgram AttemptWorkers::program_of(int rank, const sigset_t& signal_mask, 
   };
   add(place_variables(rank, start_.processes));
   add({{meeting_.variable(), std::to_string(meeting_.fd())}});
+  if (const std::filesystem::path folder = status_folder(); folder.parent_path() == start_.folder) {
+    add({{kStatusFolderVariable, folder.string()}});
+  }
   if (options_.torchrun_environment) {
     add(torchrun_variables(rank,
                            {.attempt = start_.attempt,
@@ -56,6 +62,16 @@ WorkerProgram AttemptWorkers::program_of(int rank, const sigset_t& signal_mask, 
   program.error_fd = relay.error_fd(rank);
   program.signal_mask = signal_mask;
   return program;
+}
+
+/// Its caller's, where that wants the records to be found by others.
+std::filesystem::path AttemptWorkers::status_folder() const {
+  for (const auto& [name, value] : options_.environment) {
+    if (name == kStatusFolderVariable) {
+      return value;
+    }
+  }
+  return start_.folder / "status";
 }
 
 std::filesystem::path AttemptWorkers::error_file(int rank) const {
@@ -83,6 +99,7 @@ bool AttemptWorkers::take_end(int rank, WorkerEnd end, int passed_signal) {
       outcome.report = FailureReport{rank, code_of(outcome), *std::move(message), -1};
     }
   }
+  outcome.place = rank_place(status_folder(), rank, started_ns_);
   outcomes_.push_back(outcome);
   if (!ranks_.has_joined(rank)) {
     const bool told = ranks_.tell_of_end(

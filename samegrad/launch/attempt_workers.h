@@ -54,12 +54,14 @@ class AttemptWorkers {
  private:
   WorkerProgram program_of(int rank, const sigset_t& signal_mask, const OutputRelay& relay,
                            const std::optional<StoreAddress>& store) const;
+  std::filesystem::path status_folder() const;
   std::filesystem::path error_file(int rank) const;
   bool take_end(int rank, WorkerEnd end, int passed_signal);
   void reap_orphans();
 
   const LaunchOptions& options_;
   const AttemptStart& start_;
+  std::int64_t started_ns_;
   MeetingFile meeting_;
   LaunchedRanks ranks_;
   std::vector<WorkerProcess> workers_;  // by rank

@@ -25,11 +25,11 @@ LaunchResult run_attempts(const LaunchOptions& options, const GuardedSide& side,
   std::vector<AttemptEnd> ends;
   int processes = options.processes;
   for (int attempt = 0;; ++attempt) {
-    const bool first = attempt == 0 || options.restart_arguments.empty();
+    const bool first = attempt == 0 || !options.restart_arguments;
     AttemptResult ended = run_attempt(options,
                                       {.attempt = attempt,
                                        .processes = processes,
-                                       .arguments = first ? options.arguments : options.restart_arguments,
+                                       .arguments = first ? options.arguments : options.restart_arguments(),
                                        .folder = folder / ("attempt_" + std::to_string(attempt))},
                                       side);
     ends.push_back(ended.end);

@@ -31,8 +31,8 @@ struct LaunchOptions {
   std::chrono::milliseconds term_grace{3'000};   ///< from then until they get SIGKILL
   std::chrono::milliseconds stop_grace{30'000};  ///< from a signal that was passed on until they get SIGKILL
   RestartLimits restarts;
-  /// The arguments of a restart; empty: `arguments`.
-  std::vector<std::string> restart_arguments;
+  /// The arguments of the next restart. May be empty: `arguments`.
+  std::function<std::vector<std::string>()> restart_arguments;
   /// Names how far the run has come, such as its newest checkpoint; another text is progress. May be empty.
   std::function<std::string()> progress;
   std::filesystem::path failure_json;  ///< where LaunchResult::failure is written; "": nowhere

@@ -210,11 +210,11 @@ LaunchResult summarize_launch(std::span<const WorkerOutcome> outcomes, const Lau
     result.lines.push_back(std::move(common));
   } else {
     result.lines.push_back(culprit_line(*culprit, facts.workers_report));
-    if (culprit->outcome->place) {
-      result.lines.push_back(place_line(*culprit->outcome, facts.host));
-    }
     if (std::string line = consequences_line(outcomes, *culprit, facts.passed_signal); !line.empty()) {
       result.lines.push_back(std::move(line));
+    }
+    if (culprit->outcome->place) {
+      result.lines.push_back(place_line(*culprit->outcome, facts.host));
     }
   }
   result.failure = failure_json(outcomes, *culprit, result, facts);

@@ -31,8 +31,8 @@ struct RestartDecision {
 };
 
 /// `ends`: all attempts so far, the newest last. Two attempts in a row of as many processes that ended in the same
-/// update with the same progress are a loop, as far as these are known. Where the same rank failed in both, the next one
-/// has one process less, down to the limit; else, where anything is known of the progress, it was the last. Local.
+/// update with the same progress are a loop, as far as these are known. Where the same rank failed in both, the next
+/// one has one process less, down to the limit; else, where anything is known of the progress, it was the last. Local.
 RestartDecision decide_restart(std::span<const AttemptEnd> ends, const RestartLimits& limits);
 
 }  // namespace samegrad

@@ -63,6 +63,16 @@ def test_fewer_processes_go_on_with_the_same_bits(tmp_path, uninterrupted):
     assert [len(line["ranks"]) for line in lines(tmp_path, "resumed")] == [2] * 4
 
 
+def test_before_the_first_checkpoint_a_restart_resumes_from_what_was_given(tmp_path, uninterrupted):
+    done(tmp_path / "first", SAMEGRAD, "train", "--nproc", 1, *SHORT)
+    given = tmp_path / "first/artifacts/checkpoints/step-0004"
+    result = run(tmp_path / "second", FAULTY, *CONTINUOUS, "--nproc", 3, "--max-restarts", 2, "--min-nproc", 2, "--resume",
+                 given, *SHORT, fault="rank=2,step=5,kind=kill9")
+    assert result.returncode == 0, result.stderr
+    after = hashes(tmp_path / "second", "resumed")
+    assert after == {update: uninterrupted[update] for update in range(5, 9)}
+
+
 def test_a_crash_loop_without_progress_ends_early_and_says_so(tmp_path):
     result = run(tmp_path, FAULTY, *CONTINUOUS, "--nproc", 2, "--max-restarts", 50, *SHORT, fault="rank=1,step=5,kind=kill9")
     assert result.returncode == 137

@@ -121,7 +121,7 @@ TEST(LaunchSummary, ThePlaceOfTheCulpritIsALineOfItsOwn) {
   WorkerOutcome killed = by_signal(1, SIGKILL);
   killed.place = RankPlace{7, "exchange", "all_to_all 'gradient' of update 7", true, 42};
   const LaunchResult result = summary({killed, reported(0, 1, "[comm] rank 1 died", 1)});
-  EXPECT_EQ(result.lines.at(1),
+  EXPECT_EQ(result.lines.at(2),
             "[launch] rank 1 was last seen on node7 in update 7, phase exchange, in all_to_all "
             "'gradient' of update 7 (its collective 42)");
   EXPECT_EQ(result.failure["culprit"]["place"]["update"], 7);
