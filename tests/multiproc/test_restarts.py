@@ -10,7 +10,7 @@ import pytest
 
 from launched_run import CONTINUOUS, FAULTY, SAMEGRAD, SMALL, children, done, hashes, lines, run, settings
 
-LONG = settings(*SMALL[:4], "plan.updates=200", "plan.stop_at=100", "checkpoint.every=20")
+LONG = settings(*SMALL[:4], "plan.updates=90", "plan.stop_at=50", "checkpoint.every=20")
 SHORT = settings(*SMALL[:4], "plan.updates=8", "plan.stop_at=4", "checkpoint.every=2")
 
 
@@ -39,7 +39,7 @@ def test_a_rank_killed_in_the_middle_changes_no_bit(tmp_path):
     words = [SAMEGRAD, *CONTINUOUS, "--nproc", "2", "--max-restarts", "1", "--quiet", *LONG]
     started = subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True)
     metrics = folder / "outputs/metrics.jsonl"
-    while not metrics.exists() or metrics.read_bytes().count(b"\n") < 50:
+    while not metrics.exists() or metrics.read_bytes().count(b"\n") < 45:
         assert started.poll() is None
         time.sleep(0.01)
     (between,) = children(started.pid)
@@ -50,7 +50,7 @@ def test_a_rank_killed_in_the_middle_changes_no_bit(tmp_path):
     assert f"[launch] rank 1 (pid {victim}, signal 9 SIGKILL) failed first" in errors
     assert "[launch] starting again (restart 1 of 1)" in errors
     resumed = [line["update"] for line in lines(folder, "resumed")]
-    assert resumed[0] % 20 == 1 and resumed[0] > 40 and resumed[-1] == 200
+    assert resumed[0] % 20 == 1 and resumed[0] > 40 and resumed[-1] == 90
     assert all_hashes(folder) == hashes(tmp_path / "one", ranks=1)
 
 
