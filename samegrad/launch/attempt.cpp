@@ -11,7 +11,6 @@
 
 #include "samegrad/base/deadline.h"
 #include "samegrad/base/fault_switch.h"
-#include "samegrad/base/log.h"
 #include "samegrad/launch/attempt_workers.h"
 #include "samegrad/launch/descendants.h"
 #include "samegrad/launch/memory_kills.h"
@@ -53,6 +52,9 @@ class Attempt {
         side_(side),
         memory_kills_before_(memory_kills_so_far()),
         relay_(options.output, start.processes, start.attempt) {
+    for (const std::string& line : start.news) {
+      relay_.say(line);
+    }
     if (!options.store.program.empty()) {
       store_.emplace(options.store);
     }
@@ -103,8 +105,8 @@ class Attempt {
       }
       wait();
       if (next_step_->passed()) {
-        log_warn("[launch] nobody reads this program's output: " + std::to_string(waits) + " bytes are not shown");
         relay_.drop();
+        not_shown_ = waits;
       }
     }
   }
@@ -185,23 +187,24 @@ class Attempt {
       end_others();
     }
     if (store_ && store_->reap()) {
-      log_warn("[launch] the process that keeps the workers' store has ended; those that still need it will fail");
+      relay_.say("warning: [launch] the workers' store has ended; those that still need it will fail");
     }
   }
 
   void take_due_steps() {
     if (tell_step_ && tell_step_->passed()) {
       tell_step_.reset();
-      const LaunchResult so_far = summarize_launch(workers_->outcomes(), facts());
+      const LaunchResult so_far = summarize_launch(outcomes(), facts());
       if (workers_->any_runs() && !so_far.lines.empty()) {
-        log_error(so_far.lines.front() + " (other ranks have not ended yet)");
+        relay_.say(so_far.lines.front() + " (other ranks have not ended yet)");
       }
     }
     if (stop_deadline_ && stop_deadline_->passed()) {
       stop_deadline_.reset();
       if (workers_->any_runs()) {
-        log_warn("[launch] workers that had not ended " + std::to_string(options_.stop_grace.count() / 1000) +
-                 " s after SIG" + sigabbrev_np(passed_signal_) + " are killed (--grace)");
+        relay_.say("warning: [launch] workers that had not ended " +
+                   std::to_string(options_.stop_grace.count() / 1000) + " s after SIG" + sigabbrev_np(passed_signal_) +
+                   " are killed (--grace)");
       }
       workers_->kill_all();
     }
@@ -226,7 +229,8 @@ class Attempt {
     return {.passed_signal = passed_signal_, .workers_report = options_.workers_report, .host = host_name()};
   }
 
-  AttemptResult result() const {
+  /// With what the launcher itself knows about them.
+  std::vector<WorkerOutcome> outcomes() const {
     std::vector<WorkerOutcome> outcomes = workers_->outcomes();
     const std::int64_t memory_kills = memory_kills_so_far() - memory_kills_before_;
     for (WorkerOutcome& outcome : outcomes) {
@@ -234,16 +238,25 @@ class Attempt {
       outcome.error_log = relay_.error_log(outcome.rank);
       outcome.memory_kills = memory_kills;
     }
-    AttemptResult result{.result = summarize_launch(outcomes, facts()), .end = {}};
+    return outcomes;
+  }
+
+  AttemptResult result() const {
+    const std::vector<WorkerOutcome> ended = outcomes();
+    AttemptResult result{.result = summarize_launch(ended, facts()), .end = {}};
+    if (not_shown_ > 0) {
+      result.result.lines.push_back("warning: [launch] nobody read this program's output: " +
+                                    std::to_string(not_shown_) + " bytes were not shown");
+    }
     AttemptEnd& end = result.end;
     end.processes = start_.processes;
     end.exit_code = result.result.exit_code;
-    end.stopped = passed_signal_ != 0 || (end.exit_code != 0 && result.result.lines.empty());
     end.culprit_rank = result.result.culprit_rank;
-    const auto culprit = std::ranges::find(outcomes, end.culprit_rank, &WorkerOutcome::rank);
-    end.is_final = culprit != outcomes.end() && culprit->report && options_.workers_report &&
+    end.stopped = passed_signal_ != 0 || (end.exit_code != 0 && end.culprit_rank < 0);
+    const auto culprit = std::ranges::find(ended, end.culprit_rank, &WorkerOutcome::rank);
+    end.is_final = culprit != ended.end() && culprit->report && options_.workers_report &&
                    (culprit->report->exit_code == 2 || culprit->report->exit_code == 3);
-    for (const WorkerOutcome& outcome : outcomes) {
+    for (const WorkerOutcome& outcome : ended) {
       if (outcome.place) {
         end.update = std::max(end.update.value_or(0), outcome.place->update);
       }
@@ -265,6 +278,7 @@ class Attempt {
   std::optional<Deadline> tell_step_;
   std::optional<Deadline> stop_deadline_;
   std::optional<Deadline> same_request_;
+  std::size_t not_shown_ = 0;
   bool asked_to_end_ = false;
   bool leftovers_ = false;
   int passed_signal_ = 0;

@@ -16,7 +16,8 @@ struct AttemptStart {
   int attempt = 0;  ///< 0, 1, ...
   int processes = 1;
   std::vector<std::string> arguments;
-  std::filesystem::path folder;  ///< private to the launch; where the workers leave their records
+  std::vector<std::string> news;  ///< said first: what became of the attempt before
+  std::filesystem::path folder;   ///< private to the launch; where the workers leave their records
 };
 
 struct AttemptResult {

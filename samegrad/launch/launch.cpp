@@ -1,7 +1,6 @@
 #include "samegrad/launch/launch.h"
 
 #include "samegrad/base/error.h"
-#include "samegrad/base/log.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/launch/attempt.h"
 #include "samegrad/launch/error_file.h"
@@ -11,18 +10,20 @@
 namespace samegrad {
 namespace {
 
-void write_failure(const LaunchOptions& options, const LaunchResult& result) {
+void write_failure(const LaunchOptions& options, LaunchResult& result) {
   if (!options.failure_json.empty() && !result.failure.is_null()) {
     write_json_file(options.failure_json, result.failure);
   }
   if (!result.lines.empty() && !write_error_file(result.lines.front())) {
-    log_warn(std::string("[launch] ") + kErrorFileVariable + ": the outer launcher's file cannot be written");
+    result.lines.push_back(std::string("warning: [launch] ") + kErrorFileVariable +
+                           ": the outer launcher's file cannot be written");
   }
 }
 
 /// All attempts; the result of the last.
 LaunchResult run_attempts(const LaunchOptions& options, const GuardedSide& side, const std::filesystem::path& folder) {
   std::vector<AttemptEnd> ends;
+  std::vector<std::string> news;
   int processes = options.processes;
   for (int attempt = 0;; ++attempt) {
     const bool first = attempt == 0 || !options.restart_arguments;
@@ -30,6 +31,7 @@ LaunchResult run_attempts(const LaunchOptions& options, const GuardedSide& side,
                                       {.attempt = attempt,
                                        .processes = processes,
                                        .arguments = first ? options.arguments : options.restart_arguments(),
+                                       .news = news,
                                        .folder = folder / ("attempt_" + std::to_string(attempt))},
                                       side);
     ends.push_back(ended.end);
@@ -46,9 +48,7 @@ LaunchResult run_attempts(const LaunchOptions& options, const GuardedSide& side,
       }
       return std::move(result);
     }
-    for (const std::string& line : result.lines) {
-      log_error(line);
-    }
+    news = result.lines;
     processes = decision.processes;
   }
 }

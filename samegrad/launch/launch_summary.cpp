@@ -118,11 +118,14 @@ std::string consequences_line(Outcomes outcomes, const Culprit& culprit, int pas
       message = !message.empty() ? message : outcome.report ? outcome.report->message : how_it_ended(outcome);
     }
   }
-  // The culprit's own line has the accuser's message already.
+  // Of another kind, the culprit's own line has the accuser's message already.
   if (culprit.kind == CulpritKind::kFailed && culprit.accuser != nullptr) {
     failed.push_back(culprit.accuser->rank);
     message = culprit.accuser->report->message;
   }
+  const bool said =
+      culprit.kind != CulpritKind::kFailed && culprit.accuser != nullptr && culprit.accuser->report->message == message;
+  message = said ? "the same" : message;
   std::string line;
   if (!failed.empty()) {
     line += " " + rank_list(failed) + ": " + message;

@@ -185,6 +185,13 @@ void OutputRelay::move() {
   error_.write_some();
 }
 
+void OutputRelay::say(std::string_view line) {
+  if (!error_.closed) {
+    error_.waiting.append(line).append("\n");
+  }
+  error_.write_some();
+}
+
 std::size_t OutputRelay::waiting() const { return output_.waiting.size() + error_.waiting.size(); }
 
 void OutputRelay::finish() {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "samegrad/launch/output_lines.h"
@@ -40,6 +41,9 @@ class OutputRelay {
   void add_polls(std::vector<pollfd>& polls) const;
   /// Moves what can be moved without waiting. Local.
   void move();
+  /// A line of the launcher's own, on standard error, in its turn. Local.
+  void say(std::string_view line);
+
   /// Bytes that came and are not passed on yet. Local.
   std::size_t waiting() const;
   /// After the last worker: takes what is left in the pipes, and unfinished lines. Local.
