@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
 #include <string>
 
 #include "samegrad/base/error.h"
+#include "samegrad/comm/gloo_end.h"
 #include "samegrad/comm/shm_region.h"
 
 namespace samegrad {
@@ -29,7 +31,7 @@ std::string content_of(int fd) {
 
 /// The text that begins with its length at `offset`, which moves behind it; nothing where it is not whole.
 std::optional<std::string_view> next_text(std::string_view content, std::size_t& offset) {
-  std::uint64_t length = 0;
+  std::uint32_t length = 0;
   if (content.size() - offset < sizeof(length)) {
     return std::nullopt;
   }
@@ -43,17 +45,17 @@ std::optional<std::string_view> next_text(std::string_view content, std::size_t&
   return text;
 }
 
-/// c10d's FileStore appends key and value of each note; a rank's first one is its facts (comm/meeting.cpp).
-bool has_note_of(std::string_view content, int rank) {
-  const std::string wanted = "/rank/" + std::to_string(rank);
+/// The value of the last key with that end: c10d's FileStore appends key and value of each note.
+std::optional<std::string_view> note(std::string_view content, std::string_view key_end) {
+  std::optional<std::string_view> found;
   std::size_t offset = 0;
   while (const auto key = next_text(content, offset)) {
-    if (key->ends_with(wanted)) {
-      return true;
+    const auto value = next_text(content, offset);
+    if (key->ends_with(key_end)) {
+      found = value.value_or("");
     }
-    next_text(content, offset);
   }
-  return false;
+  return found;
 }
 
 }  // namespace
@@ -81,7 +83,7 @@ bool LaunchedRanks::has_joined(int rank) const {
     const ShmRankState state = region_->record(rank).state.load(std::memory_order_acquire);
     return state != ShmRankState::kAbsent && state != ShmRankState::kJoining;
   }
-  return has_note_of(content_of(store_fd_), rank);
+  return note(content_of(store_fd_), "/rank/" + std::to_string(rank)).has_value();  // its facts (comm/meeting.cpp)
 }
 
 bool LaunchedRanks::any_has_joined() const {
@@ -91,6 +93,20 @@ bool LaunchedRanks::any_has_joined() const {
     }
   }
   return false;
+}
+
+std::optional<PeerStory> LaunchedRanks::story() const {
+  if (region_) {
+    const ShmStory& told = region_->story();
+    if (told.state.load(std::memory_order_acquire) != ShmStory::kTold) {
+      return std::nullopt;
+    }
+    const std::array<char, kLongestStory + 1> text = told.text.load();
+    return PeerStory{told.culprit_rank.load(), std::string(text.begin(), std::find(text.begin(), text.end(), '\0'))};
+  }
+  const std::string content = content_of(store_fd_);
+  const std::optional<std::string_view> text = note(content, std::string("/") + kGlooStoryKey);
+  return text ? std::optional(story_from_text(*text)) : std::nullopt;
 }
 
 bool LaunchedRanks::tell_of_end(int rank, int pid, std::string_view reason) {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
+
+#include "samegrad/comm/peer_story.h"
 
 namespace samegrad {
 
@@ -21,6 +24,9 @@ class LaunchedRanks {
   bool has_joined(int rank) const;
   /// Whether any rank has. Local.
   bool any_has_joined() const;
+
+  /// Why a rank gave up, as the first one told the others; nothing where none did, or it is not whole. Local.
+  std::optional<PeerStory> story() const;
 
   /// For a rank whose process `pid` has ended before it came: those that wait for it in shared memory leave by a
   /// PeerError with `reason`. Returns false where the ranks cannot be told so: they meet in a store file. Local.

@@ -259,6 +259,7 @@ class Attempt {
     for (const WorkerOutcome& outcome : ended) {
       if (outcome.place) {
         end.update = std::max(end.update.value_or(0), outcome.place->update);
+        end.collectives = std::max(end.collectives, outcome.place->collectives);
       }
     }
     if (options_.progress && options_.restarts.max_restarts > 0) {

@@ -99,6 +99,13 @@ bool AttemptWorkers::take_end(int rank, WorkerEnd end, int passed_signal) {
       outcome.report = FailureReport{rank, code_of(outcome), *std::move(message), -1};
     }
   }
+  if (!outcome.report && has_failed(outcome, passed_signal) && (end.signal == 0 || end.signal == SIGABRT)) {
+    // A program that does not report: its exception is the story that the ranks have of the failure, or comes after it.
+    if (const std::optional<PeerStory> story = ranks_.story();
+        story && ranks_.has_joined(rank) && story->culprit_rank >= 0 && story->culprit_rank != rank) {
+      outcome.report = FailureReport{rank, code_of(outcome), "[comm] " + story->text, story->culprit_rank};
+    }
+  }
   outcome.place = rank_place(status_folder(), rank, started_ns_);
   outcomes_.push_back(outcome);
   if (!ranks_.has_joined(rank)) {

@@ -66,6 +66,7 @@ LaunchResult unpacked(const std::string& text) {
 [[noreturn]] void run_between(const std::function<LaunchResult(const GuardedSide&)>& body, const GuardedSide& side,
                               int result_fd) {
   setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGCONT);  // it may be stopped when the guard hangs up
   prctl(PR_SET_NAME, "samegrad-launch");
   const OrphanKeeper keeper;
   signal(SIGPIPE, SIG_IGN);

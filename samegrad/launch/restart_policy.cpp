@@ -7,8 +7,11 @@ std::string restarts_text(int number) { return std::to_string(number) + (number 
 
 std::string processes_text(int number) { return std::to_string(number) + (number == 1 ? " process" : " processes"); }
 
+/// A resumed run comes to the same update after fewer collectives; a program that keeps its own checkpoints may give
+/// all of them the same update.
 bool same_end(const AttemptEnd& a, const AttemptEnd& b) {
-  return a.processes == b.processes && a.update == b.update && a.progress == b.progress;
+  return a.processes == b.processes && a.update == b.update && a.progress == b.progress &&
+         (a.progress || a.collectives == b.collectives);
 }
 
 std::string place_of(const AttemptEnd& end) {

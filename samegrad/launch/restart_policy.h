@@ -21,6 +21,7 @@ struct AttemptEnd {
   bool is_final = false;  ///< its culprit says itself that another start ends the same way: exit code 2 or 3
   int culprit_rank = -1;  ///< -1: none
   std::optional<std::int64_t> update{};   ///< the highest that a rank was in; nothing: not known
+  std::int64_t collectives = 0;           ///< the highest count of a rank
   std::optional<std::string> progress{};  ///< LaunchOptions::progress after it; nothing: not known
 };
 
@@ -31,8 +32,9 @@ struct RestartDecision {
 };
 
 /// `ends`: all attempts so far, the newest last. Two attempts in a row of as many processes that ended in the same
-/// update with the same progress are a loop, as far as these are known. Where the same rank failed in both, the next
-/// one has one process less, down to the limit; else, where anything is known of the progress, it was the last. Local.
+/// update with the same progress, or, where that is not known, after as many collectives, are a loop. Where the same
+/// rank failed in both, the next one has one process less, down to the limit; else, where anything is known of the
+/// progress, it was the last. Local.
 RestartDecision decide_restart(std::span<const AttemptEnd> ends, const RestartLimits& limits);
 
 }  // namespace samegrad

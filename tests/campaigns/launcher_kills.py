@@ -4,9 +4,10 @@
     launcher_kills.py --bin build/dev/bin [--seed N] [--budget KILLS] [--json FILE] [--broken guard|death-signal]
 
 Each job is two workers, which start children of every kind: plain ones, in sessions of their own, and forked twice, so
-that their parents are gone. Killed is the process that was started (outer), the one between it and the workers (inner),
-or both at once; then only the workers themselves are promised to go, so the job has no other processes. With --broken, a
-protection is switched off in the test build of the launcher, and the campaign must find what stays behind.
+that their parents are gone. Killed is the process that was started (outer), also while the one between it and the workers
+(inner) is stopped; the inner one; or both at once, where only the workers themselves are promised to go, so that job has
+no other processes. With --broken, a protection is switched off in the test build of the launcher, and the campaign must
+find what stays behind.
 
 Exit code 0: nothing was left (with --broken: something was); 1: otherwise.
 """
@@ -23,7 +24,7 @@ import time
 import uuid
 
 BOUND_S = 1.0
-VICTIMS = ["outer", "inner", "both"]
+VICTIMS = ["outer", "outer, inner stopped", "inner", "both"]
 # What a worker does with $RANK; every process carries the job's mark in its environment, and none ends by itself.
 FAMILY = """
 sleep 3600 &
@@ -58,14 +59,26 @@ def only_child(pid):
     return int(children[0]) if len(children) == 1 else None
 
 
+def is_ready(inner):
+    """It has no worker before: stopped in its first instant, it alone would stay."""
+    try:
+        return pathlib.Path(f"/proc/{inner}/comm").read_text() == "samegrad-launch\n"
+    except OSError:
+        return False
+
+
 def strike(started, victim):
     """Kills, and says whether there was what had to be killed."""
     inner = only_child(started.pid) if victim != "outer" else None
     if victim != "outer" and inner is None:
         return False
-    for pid in {"outer": [started.pid], "inner": [inner], "both": [started.pid, inner]}[victim]:
+    if "stopped" in victim and not is_ready(inner):
+        return False
+    kill = (started.pid, signal.SIGKILL)
+    for pid, sent in {"outer": [kill], "outer, inner stopped": [(inner, signal.SIGSTOP), kill],
+                      "inner": [(inner, signal.SIGKILL)], "both": [kill, (inner, signal.SIGKILL)]}[victim]:
         try:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, sent)
         except ProcessLookupError:
             return False
     return True

@@ -116,6 +116,14 @@ def test_a_second_init_is_refused_with_what_to_do():
     assert "[init] called a second time, but a launcher's shared memory can be joined once: keep the World" in result.stderr
 
 
+@pytest.mark.parametrize("options", [("--no-prefix",), ("--no-prefix", "--backend", "gloo")])
+def test_a_rank_that_is_done_before_init_leaves_nobody_waiting_in_it(options):
+    result = launch(2, "sh", "-c", f'test $RANK = 0 || exit 0; exec {PROBE}', options=options)
+    assert result.returncode == 1
+    line = [line for line in result.stderr.splitlines() if line.startswith("[launch] rank 1 (pid ")][0]
+    assert ", exit code 0) " in line and "before it joined the others (samegrad::init())" in line, result.stderr
+
+
 def test_the_first_that_fails_is_named_and_the_others_are_ended():
     result = shell(3, 'test $RANK != 1 || exit 7; exec sleep 1000')
     assert result.returncode == 7
@@ -130,15 +138,17 @@ def test_a_signal_that_ends_a_process_is_named_and_returned_as_128_and_its_numbe
     assert "signal 11 SIGSEGV) failed first: Segmentation fault" in result.stderr
 
 
-def test_sigterm_to_launch_ends_all(tmp_path):
+@pytest.mark.parametrize("asked, ended_by", [(signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGINT),
+                                             (signal.SIGHUP, signal.SIGTERM)])
+def test_a_signal_to_launch_ends_all(tmp_path, asked, ended_by):
     script = f'echo $$ > {tmp_path}/pid.$RANK.part && mv {tmp_path}/pid.$RANK.part {tmp_path}/pid.$RANK; exec sleep 1000'
     started = subprocess.Popen([SAMEGRAD, "launch", "--nproc", "2", "--", "sh", "-c", script])
     files = [tmp_path / f"pid.{rank}" for rank in range(2)]
     while not all(file.exists() for file in files):
         assert started.poll() is None
         time.sleep(0.01)
-    started.send_signal(signal.SIGTERM)
-    assert started.wait(timeout=60) == 128 + signal.SIGTERM
+    started.send_signal(asked)
+    assert started.wait(timeout=60) == 128 + ended_by
     assert not any(pathlib.Path(f"/proc/{file.read_text().strip()}").exists() for file in files)
 
 

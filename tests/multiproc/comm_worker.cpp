@@ -165,8 +165,8 @@ void launcher(Communicator&, const Arguments& arguments) {
 void end_or_wait_before_joining(const std::string& mode, const WorkerEnvironment& environment) {
   if ((mode == "done-before-joining" || mode == "waits-in-a-file") && environment.rank == 1) _exit(0);
   if (mode == "waits-in-a-file") {
-    const std::string key = "samegrad/rank/0";
-    const std::uint64_t length = key.size();
+    const std::string key = "/samegrad/rank/0";
+    const auto length = static_cast<std::uint32_t>(key.size());
     require(write(environment.store_fd, &length, sizeof(length)) > 0, "length of a note");
     require(write(environment.store_fd, key.data(), key.size()) > 0, "key of a note");
     wait_for_ever();

@@ -31,6 +31,9 @@ TEST(LaunchedRanks, WhoWaitsForARankThatEndedBeforeItCameIsToldWhy) {
     EXPECT_THAT(error.what(), HasSubstr("rank 1 (pid 4321) failed before 'join': its process ended with exit code 0"));
   }
   EXPECT_TRUE(ranks.has_joined(0));
+  ASSERT_TRUE(ranks.story());
+  EXPECT_EQ(ranks.story()->culprit_rank, 1);
+  EXPECT_THAT(ranks.story()->text, HasSubstr("its process ended with exit code 0"));
 }
 
 TEST(LaunchedRanks, OneThatHasComeIsLeftAsItIs) {
@@ -45,7 +48,7 @@ TEST(LaunchedRanks, OneThatHasComeIsLeftAsItIs) {
 /// As c10d's FileStore writes.
 void note(int fd, const std::string& key, const std::string& value) {
   for (const std::string& text : {key, value}) {
-    const std::uint64_t length = text.size();
+    const std::uint32_t length = text.size();
     ASSERT_EQ(write(fd, &length, sizeof(length)), static_cast<ssize_t>(sizeof(length)));
     ASSERT_EQ(write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
@@ -62,7 +65,11 @@ TEST(LaunchedRanks, AStoreFileTellsByItsNotesWhoHasCome) {
   note(fd, "/samegrad/rank/11", "");
   EXPECT_TRUE(ranks.has_joined(11));
   EXPECT_FALSE(ranks.tell_of_end(0, 1, "no"));  // nobody can be told so
-  const std::uint64_t hostile = ~std::uint64_t{0};
+  EXPECT_FALSE(ranks.story());
+  note(fd, "/samegrad/story", "3\nrank 3 died");
+  EXPECT_EQ(ranks.story()->culprit_rank, 3);
+  EXPECT_EQ(ranks.story()->text, "rank 3 died");
+  const std::uint32_t hostile = ~std::uint32_t{0};
   ASSERT_EQ(write(fd, &hostile, sizeof(hostile)), static_cast<ssize_t>(sizeof(hostile)));
   EXPECT_FALSE(ranks.has_joined(0));
   close(fd);

@@ -61,6 +61,18 @@ TEST(RestartPolicy, ALoopWithoutProgressEndsEarly) {
   EXPECT_FALSE(decision({failed(std::nullopt, ""), failed(std::nullopt, "")}, 9).restart);
 }
 
+TEST(RestartPolicy, AProgramThatKeepsItsOwnCheckpointsIsInALoopOnlyAfterAsManyCollectives) {
+  AttemptEnd longer = failed(0);
+  longer.collectives = 7;
+  EXPECT_TRUE(decision({failed(0), longer}, 9).restart);
+  EXPECT_FALSE(decision({longer, longer}, 9).restart);
+  longer.update = 5;
+  longer.progress = "step-0004";
+  AttemptEnd resumed = longer;
+  resumed.collectives = 3;
+  EXPECT_FALSE(decision({longer, resumed}, 9).restart);
+}
+
 TEST(RestartPolicy, WhereNothingIsKnownOfTheProgressAllRestartsAreUsed) {
   EXPECT_TRUE(decision({failed(std::nullopt), failed(std::nullopt)}, 9).restart);
 }
