@@ -14,9 +14,9 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/saved_dispatch.h"
+#include "samegrad/comm/aten_dispatch.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/report/bisection.h"
-#include "samegrad/comm/aten_dispatch.h"
 
 namespace samegrad {
 namespace {

@@ -25,7 +25,7 @@ struct CommandLine {
   std::int64_t stop_at = 0;           ///< train: also in `overrides`; 0: not given
   bool continuous = false;            ///< train: also in `overrides`
   std::string resume;                 ///< train: path, "latest" or "auto"; empty: a new run
-  std::int64_t grace_s = 25;          ///< train: seconds that a stop may take
+  std::int64_t grace_s = 25;          ///< train, stop: seconds that a stop may take
   bool allow_other_dispatch = false;  ///< train: a resume where bits may differ
   bool dry_run = false;               ///< train, clean
   bool trace_ids = false;             ///< train

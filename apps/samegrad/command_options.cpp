@@ -236,6 +236,10 @@ void add_own_options(CLI::App& command, CommandLine& line) {
     command.add_option("PATH", line.checkpoint, "One checkpoint, or a folder of them; default: the run's");
   } else if (name == "status") {
     command.add_option("RUN", line.run, "The run's folder; default: this folder");
+  } else if (name == "stop") {
+    command.add_option("RUN", line.run, "The run's folder; default: this folder");
+    add_count(command, "--grace", 86'400, "Seconds that its checkpoint may take; default 25",
+              [&line](std::int64_t seconds) { line.grace_s = seconds; });
   } else if (name == "clean") {
     command.add_option("--scope", line.scope, "What to remove; today only `generated`")->type_name("SCOPE");
     command.add_flag("--dry-run", line.dry_run, "Shows what would be removed, and removes nothing");

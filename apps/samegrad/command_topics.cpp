@@ -183,6 +183,14 @@ std::vector<CommandTopic> make_topics() {
        .writes = "nothing",
        .examples = {"samegrad status", "samegrad status /shared/run --json"},
        .prints_results = true},
+      {.name = "stop",
+       .summary = "Ends a training of this host in good order, with a checkpoint",
+       .detail = "Asks its processes as SIGTERM does: they finish the update, and all stop at the same one. Returns "
+                 "when they\n"
+                 "have ended and says where to go on; exit code 1 where some have not after --grace.",
+       .reads = "outputs/status/ of the run",
+       .writes = "nothing itself; the training writes its checkpoint",
+       .examples = {"samegrad stop", "samegrad stop /shared/run --grace 120"}},
       {.name = "clean",
        .summary = "Shows or removes what was generated, and nothing else",
        .detail = "Only files that samegrad knows by name, never through a link, never a file of yours.",

@@ -21,6 +21,7 @@ int run_launch(const CommandLine& command);
 int run_plot(const CommandLine& command);
 int run_prepare(const CommandLine& command);
 int run_status(const CommandLine& command);
+int run_stop(const CommandLine& command);
 int run_verify_resume(const CommandLine& command);
 int run_version(const CommandLine& command);
 

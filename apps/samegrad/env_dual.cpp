@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "apps/samegrad/commands.h"
+#include "samegrad/comm/aten_dispatch.h"
 #include "samegrad/comm/dual_exchange.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/comm/join.h"
 #include "samegrad/config/load.h"
 #include "samegrad/report/facts_list.h"
-#include "samegrad/comm/aten_dispatch.h"
 
 namespace samegrad {
 

@@ -18,6 +18,7 @@ const Command* find_command(std::string_view name) {
                                         Command{"plot", run_plot},
                                         Command{"prepare", run_prepare},
                                         Command{"status", run_status},
+                                        Command{"stop", run_stop},
                                         Command{"verify-resume", run_verify_resume},
                                         Command{"version", run_version}};
   const auto* const found = std::ranges::find(kCommands, name, &Command::name);

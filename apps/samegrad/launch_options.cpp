@@ -101,8 +101,10 @@ void add_supervision_options(CLI::App& command, CommandLine& line) {
            "PET_MAX_RESTARTS");
   add_number(command, "--min-nproc,--min_nproc", 1, kMostLocalProcesses, launch.min_nproc,
              "Restarts with one process less, not below N, where a rank failed twice at the same place");
-  add_number(command, "--grace", 1, 86'400, launch.grace_s,
-             "Seconds from SIGTERM to SIGKILL; default 30, and 3 after a failure");
+  if (is_launch) {
+    add_number(command, "--grace", 1, 86'400, launch.grace_s,
+               "Seconds from SIGTERM to SIGKILL; default 30, and 3 after a failure");
+  }
   command.add_option("--failure-json", launch.failure_json, "Writes who failed, and how, into FILE")->type_name("FILE");
   torchrun(command
                .add_option("--log-dir,--log_dir", launch.log_dir,

@@ -126,6 +126,8 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
       return newest_checkpoint(paths).empty() ? arguments : resuming(arguments);
     };
     options.progress = [paths] { return newest_checkpoint(paths); };
+    // Workers that are late end by themselves and say what is not saved: killed are those that cannot even do that.
+    options.stop_grace = std::chrono::seconds(line.grace_s + 5);
   }
   return log_launch(launch_workers(options));
 }

@@ -47,15 +47,6 @@ std::string same_run(const CommandLine& command) {
   return words;
 }
 
-// About: the tensors.
-std::int64_t bytes_of_a_checkpoint(const TrainState& state) {
-  std::int64_t bytes = static_cast<std::int64_t>(state.parameters.values().size_bytes());
-  for (const Optimizer::StateBlock& block : state.optimizer->state()) {
-    bytes += static_cast<std::int64_t>(block.values.span().size_bytes());
-  }
-  return bytes;
-}
-
 std::string numbered(const char* prefix, std::int64_t update) {
   std::array<char, 64> name{};
   std::snprintf(name.data(), name.size(), "%s-%04lld.safetensors", prefix, static_cast<long long>(update));
@@ -96,7 +87,6 @@ int TrainingRun::run() {
   }
   together(*context_->comm, "train", 0, context_->timeout(), [&] {
     if (!context_->leader()) return;
-    try_to_save(context_->paths.checkpoints, last_update_, bytes_of_a_checkpoint(trainer_.state()));
     write_json_file(context_->paths.current_run, {{"run_id", run_id_},
                                                   {"kind", kind_},
                                                   {"config", config_to_json(context_->config)},

@@ -42,11 +42,6 @@ struct CheckpointContent {
 std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, std::int64_t update,
                                       const CheckpointContent& content, FileOperations& files = real_files());
 
-/// Writes and removes a trial file as a save of `update` would, so that a place where nothing can be saved is found
-/// before anything is computed. Throws as save_checkpoint. Local.
-void try_to_save(const std::filesystem::path& checkpoints, std::int64_t update, std::int64_t bytes_needed,
-                 FileOperations& files = real_files());
-
 /// A verified checkpoint. Its tensors: SafetensorsFile(path / kModelFile) and (path / kOptimizerFile).
 struct Checkpoint {
   std::filesystem::path path;

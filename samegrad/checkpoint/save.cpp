@@ -91,10 +91,4 @@ std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, 
   return folder.place();
 }
 
-void try_to_save(const std::filesystem::path& checkpoints, std::int64_t update, std::int64_t bytes_needed,
-                 FileOperations& files) {
-  StagedFolder folder(files, checkpoints, update, bytes_needed);
-  folder.write("trial", std::array<std::string_view, 1>{"trial\n"});
-}
-
 }  // namespace samegrad

@@ -69,6 +69,14 @@ ProcessWatch::~ProcessWatch() {
   }
 }
 
+bool ProcessWatch::send(int signal) const {
+  if (ended()) {
+    return false;
+  }
+  const long sent = pidfd_ >= 0 ? syscall(SYS_pidfd_send_signal, pidfd_, signal, nullptr, 0) : kill(pid_, signal);
+  return sent == 0;
+}
+
 bool ProcessWatch::ended() const {
   if (gone_at_start_) {
     return true;

@@ -29,6 +29,8 @@ class ProcessWatch {
 
   /// True once the process has ended, also while it is a zombie. Never blocks. Local.
   bool ended() const;
+  /// Sends it `signal`. False where it has ended, or is another user's. Local.
+  bool send(int signal) const;
 
  private:
   int pid_;

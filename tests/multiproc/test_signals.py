@@ -113,6 +113,30 @@ def test_a_stop_that_takes_longer_than_its_grace_says_what_is_not_saved(tmp_path
             "--grace, or save more often (checkpoint.every)") in errors
 
 
+def stop(folder):
+    return subprocess.run([BIN / "samegrad", "stop", folder], capture_output=True, text=True, timeout=60)
+
+
+def test_stop_ends_a_training_from_outside_and_says_where_it_goes_on(tmp_path, uninterrupted):
+    started = train(tmp_path, "--set", "plan.updates=100000", ranks=3)
+    when_updates_are_made(tmp_path, started, 2)
+    stopped = stop(tmp_path)
+    assert stopped.returncode == 0, stopped.stderr
+    (checkpoint,) = checkpoints(tmp_path)
+    assert stopped.stdout.startswith("asked ranks 0, 1, 2 to stop\n")
+    assert stopped.stdout.endswith(f"{checkpoint}; go on with `samegrad train --resume latest`\n")
+    assert started.wait(timeout=60) == 143
+    again = stop(tmp_path)
+    assert again.returncode == 2 and "no rank of a training runs here" in again.stderr
+    shared = set(chain(tmp_path)) & set(uninterrupted)
+    assert len(shared) >= 2 and all(chain(tmp_path)[update] == uninterrupted[update] for update in shared)
+
+
+def test_stop_refuses_a_folder_without_a_training(tmp_path):
+    refused = stop(tmp_path)
+    assert refused.returncode == 2 and len(refused.stderr.splitlines()) == 1
+
+
 def test_one_command_started_again_by_torchrun_reaches_the_end_with_the_same_bits(tmp_path, uninterrupted):
     """torchrun passes SIGTERM on and kills after 30 s."""
     codes = []

@@ -157,16 +157,6 @@ TEST(SaveCheckpoint, ErrorsOfTheFileSystemAreNamed) {
   EXPECT_NE(text.find("step-0001: making the folder: Not a directory"), std::string::npos) << text;
 }
 
-TEST(TryToSave, LeavesNothingAndFindsWhatASaveWouldFind) {
-  const TemporaryFolder folder;
-  try_to_save(folder.path() / "checkpoints", 50, 1000);
-  EXPECT_TRUE(names_in(folder.path() / "checkpoints").empty());
-  write_text(folder.path() / "file", "x");
-  const std::string text = error_text<RunError>([&] { try_to_save(folder.path() / "file" / "checkpoints", 50, 1000); });
-  EXPECT_NE(text.find("step-0050: making the folder: Not a directory; needs about 1000 bytes"), std::string::npos)
-      << text;
-}
-
 TEST(SaveCheckpoint, LeftoversOfDeadProcessesGoAndThoseOfLivingOnesStay) {
   const TemporaryFolder folder;
   const pid_t dead = dead_process();
