@@ -1,7 +1,6 @@
 #include "samegrad/launch/attempt.h"
 
 #include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,12 +34,6 @@ std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
-}
-
-/// Whether this process has children, zombies included.
-bool has_children() {
-  siginfo_t info{};
-  return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 /// The event loop, and how far the launcher has gone in ending its workers.
@@ -254,7 +247,7 @@ class Attempt {
     end.culprit_rank = result.result.culprit_rank;
     end.stopped = passed_signal_ != 0 || (end.exit_code != 0 && end.culprit_rank < 0);
     const auto culprit = std::ranges::find(ended, end.culprit_rank, &WorkerOutcome::rank);
-    end.is_final = culprit != ended.end() && culprit->report && options_.workers_report &&
+    end.is_final = culprit != ended.end() && culprit->reported_itself &&
                    (culprit->report->exit_code == 2 || culprit->report->exit_code == 3);
     for (const WorkerOutcome& outcome : ended) {
       if (outcome.place) {

@@ -94,6 +94,7 @@ bool AttemptWorkers::collect(int passed_signal) {
 bool AttemptWorkers::take_end(int rank, WorkerEnd end, int passed_signal) {
   const auto index = static_cast<std::size_t>(rank);
   WorkerOutcome outcome{rank, workers_[index].pid(), end, ended_by_launcher_[index], workers_[index].read_report()};
+  outcome.reported_itself = outcome.report.has_value();
   if (!outcome.report && code_of(outcome) != 0) {
     if (std::optional<std::string> message = read_error_file(error_file(rank))) {
       outcome.report = FailureReport{rank, code_of(outcome), *std::move(message), -1};

@@ -20,6 +20,9 @@ class OrphanKeeper {
   int before_ = 0;
 };
 
+/// Whether this process has children, zombies included. Local.
+bool has_children();
+
 /// Pids of this process's children, by /proc; zombies too. Local.
 std::vector<int> children_of_this_process();
 

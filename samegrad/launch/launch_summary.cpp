@@ -50,7 +50,8 @@ std::string message_of(const WorkerOutcome& culprit, bool workers_report) {
     return kill_reason(culprit);
   }
   if (culprit.end.signal != 0) {
-    return strsignal(culprit.end.signal);
+    const bool said = culprit.last_line && !culprit.last_line->empty();
+    return strsignal(culprit.end.signal) + (said ? "; " + own_lines(culprit, workers_report) : std::string());
   }
   const std::string lines = own_lines(culprit, workers_report);
   return culprit.end.exit_code != kKilledCode

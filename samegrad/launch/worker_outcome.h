@@ -26,6 +26,7 @@ struct WorkerOutcome {
   WorkerEnd end;
   bool ended_by_launcher = false;  ///< made to end: another one had failed, or a second signal came
   std::optional<FailureReport> report;
+  bool reported_itself = false;            ///< `report` is its own, by samegrad's means
   bool kept_others_waiting = false;        ///< it ended before it joined the others, and these had to be ended
   std::optional<std::string> last_line{};  ///< on standard error ("": none); nothing: the launcher did not see it
   std::string error_log{};                 ///< the file that has its standard error, where there is one

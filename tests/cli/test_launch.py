@@ -185,6 +185,16 @@ def test_a_programs_own_last_line_is_in_the_report():
     assert first.endswith(", exit code 3) failed first: its own lines are above, the last one: ValueError: boom")
 
 
+def test_an_exception_that_nobody_catches_is_quoted_and_those_that_missed_the_rank_are_consequences():
+    result = launch(3, PROBE, "throws=1", options=())
+    assert result.returncode == 128 + signal.SIGABRT
+    first, then, place = [line for line in result.stderr.splitlines() if line.startswith("[launch] ")]
+    assert first.startswith("[launch] rank 1 (pid ") and ", signal 6 SIGABRT) failed first: Aborted; " in first
+    assert first.endswith("the last one:   what():  a user's own trouble")
+    assert then.startswith("[launch] in consequence rank")
+    assert place.startswith(f"[launch] rank 1 was last seen on {socket.gethostname()} in phase ")
+
+
 def test_the_same_report_as_json(tmp_path):
     file = tmp_path / "failure.json"
     result = launch(2, "sh", "-c", "test $RANK != 1 || kill -9 $$; exec sleep 1000", options=("--failure-json", file))

@@ -103,6 +103,13 @@ TEST(LaunchSummary, AProgramThatPrintsItsOwnErrorIsNotSaidToBeSilent) {
   EXPECT_THAT(line_of(std::nullopt, "", true), HasSubstr("failed first: it left no message"));
 }
 
+TEST(LaunchSummary, TheLastLineOfAProgramThatAbortsIsQuoted) {
+  WorkerOutcome aborted = by_signal(0, SIGABRT);
+  aborted.last_line = "what(): boom";
+  EXPECT_THAT(summary({aborted}).lines.at(0),
+              HasSubstr("failed first: Aborted; its own lines are above, the last one: what(): boom"));
+}
+
 TEST(LaunchSummary, AShellsCode137HasTheHintAtMemoryToo) {
   EXPECT_THAT(summary({ended(0, 137)}).lines.at(0),
               AllOf(HasSubstr("exit code 137"), HasSubstr("signal 9"), HasSubstr("memory")));
