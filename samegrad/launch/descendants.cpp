@@ -23,6 +23,8 @@ using std::chrono::milliseconds;
 
 /// Between two looks at whether killed processes are gone.
 constexpr milliseconds kBetweenLooks{2};
+/// Where children that are to stay hide whether others are left.
+constexpr int kQuietLooks = 5;
 
 struct Process {
   int pid = 0;
@@ -116,18 +118,19 @@ void signal_descendants(int signal, std::span<const int> except) {
 
 bool kill_descendants(milliseconds at_most, std::span<const int> except) {
   const Deadline deadline(at_most);
-  while (has_children()) {  // else there is nothing to look for among all processes of the host
-    bool any = false;
+  // One look over /proc is no snapshot: it misses a process whose parent ends and is reaped meanwhile. An orphan
+  // becomes a child of this process in the same instant, so without children there is no descendant.
+  for (int quiet_looks = 0; except.empty() ? has_children() : quiet_looks < kQuietLooks; ++quiet_looks) {
     for (const Process& process : descendants(except)) {
+      quiet_looks = -1;
       if (!process.zombie) {
         kill(process.pid, SIGKILL);
-        any = true;
       } else if (process.parent == getpid()) {
         waitpid(process.pid, nullptr, WNOHANG);
       }
     }
-    if (!any || deadline.passed()) {
-      return !any;
+    if (deadline.passed()) {
+      return false;
     }
     std::this_thread::sleep_for(kBetweenLooks);
   }
