@@ -16,7 +16,11 @@ PROBE = pathlib.Path(os.environ["SAMEGRAD_BIN"]) / "init_probe"
 
 def launch(ranks, *program, options=("--no-prefix",), **variables):
     words = [SAMEGRAD, "launch", "--nproc", str(ranks), *options, "--", *program]
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, env={**os.environ, **variables})
+    result = subprocess.run(words, capture_output=True, text=True, timeout=60, env={**os.environ, **variables})
+    # On a busy machine the culprit is named once before the others have ended.
+    early = "(other ranks have not ended yet)\n"
+    result.stderr = "".join(line for line in result.stderr.splitlines(keepends=True) if not line.endswith(early))
+    return result
 
 
 def shell(ranks, script, **variables):

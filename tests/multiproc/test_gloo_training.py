@@ -60,7 +60,8 @@ def test_a_killed_rank_ends_all_and_is_named(tmp_path, rank):
     ended = run(tmp_path, FAULTY, "train", "--nproc", 3, "--quiet", "--backend", "gloo", *settings(*SMALL),
                 fault=f"rank={rank},step=2,kind=kill9,phase=exchange")
     assert ended.returncode == 128 + signal.SIGKILL
-    first, second, _ = ended.stderr.strip().splitlines()
+    # On a busy machine the culprit is named once before the others have ended.
+    first, second, _ = [line for line in ended.stderr.splitlines() if not line.endswith("(other ranks have not ended yet)")]
     assert f"rank {rank} " in first and "SIGKILL" in first
     assert f"rank {rank} " in second and "died before 'window' of update 2" in second
 
