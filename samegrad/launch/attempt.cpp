@@ -188,7 +188,10 @@ class Attempt {
     if (tell_step_ && tell_step_->passed()) {
       tell_step_.reset();
       const LaunchResult so_far = summarize_launch(outcomes(), facts());
-      if (workers_->any_runs() && !so_far.lines.empty()) {
+      // Ranks that agreed to fail say the same line, and are all on their way.
+      const bool agreed = !so_far.lines.empty() && !so_far.lines.front().starts_with("[launch] rank") &&
+                          so_far.failure.value("kind", std::string()) == "failed";
+      if (workers_->any_runs() && !so_far.lines.empty() && !agreed) {
         relay_.say(so_far.lines.front() + " (other ranks have not ended yet)");
       }
     }
