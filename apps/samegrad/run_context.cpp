@@ -98,9 +98,6 @@ RunContext open_run_context(const CommandLine& command,
   if (command.dry_run) {
     const std::string scratch = context.scratch ? context.scratch->path().string() : "";
     context.paths.prepare_in(share_text(*context.comm, scratch, context.timeout()));
-  } else if (command.subcommand == "train") {
-    // Only now, under rank 0's lock: the records of a training that runs in this folder must stay.
-    keep_status_in(*context.comm, context.paths.status);
   }
   together(*context.comm, "open", 0, context.timeout(), [&] { context.run = open_run(context.config, context.paths); });
   return context;

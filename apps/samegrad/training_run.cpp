@@ -85,6 +85,8 @@ int TrainingRun::run() {
     if (context_->leader()) std::cout << dry_run_text(*context_, first_update_);
     return 0;
   }
+  // Only now: a run that is refused leaves the records of the one before.
+  keep_status_in(*context_->comm, context_->paths.status);
   together(*context_->comm, "train", 0, context_->timeout(), [&] {
     if (!context_->leader()) return;
     write_json_file(context_->paths.current_run, {{"run_id", run_id_},

@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "samegrad/comm/process_watch.h"
@@ -212,6 +214,30 @@ TEST_F(StatusFolder, EveryImpossibleValueIsRefused) {
       [](StatusBytes& b) { b.moments[0].name.fill('n'); },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) EXPECT_NE(reason_after(changes[i]), "") << "change " << i;
+}
+
+TEST_F(StatusFolder, AnyBytesAreRefusedOrReadAsValuesInTheirRange) {
+  std::mt19937 random(5);
+  int taken = 0;
+  for (int round = 0; round < 3'000; ++round) {
+    const std::string reason = reason_after([&](StatusBytes& bytes) {
+      auto* const raw = reinterpret_cast<unsigned char*>(&bytes);
+      for (unsigned changes = random() % 4; changes > 0; --changes) {
+        raw[random() % sizeof(bytes)] = static_cast<unsigned char>(random());
+      }
+    });
+    if (!reason.empty()) continue;
+    ++taken;
+    const RankStatus status = read().status.value();
+    EXPECT_TRUE(status.rank == 1 && status.world_size >= 2 && status.world_size <= 256 && status.pid > 0);
+    EXPECT_TRUE(status.update >= 0 && status.collectives >= 0 && status.call.root < status.world_size);
+    EXPECT_EQ(status.call.name.back(), '\0');
+    for (const std::string& text : {status.phase, status.host, std::string(status.call.name.data())}) {
+      EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; }));
+    }
+  }
+  EXPECT_GT(taken, 300);
+  EXPECT_LT(taken, 2'700);
 }
 
 }  // namespace
