@@ -80,7 +80,7 @@ bool GlooCommunicator::must_stop_waiting() {
     if (const std::optional<std::string> told = store_->look(kGlooStoryKey, kStoreAnswers)) {
       seen_ = story_from_text(*told);
     }
-  } catch (const RunError&) {
+  } catch (const std::exception&) {
     // The deadline ends the wait.
   }
   return seen_.has_value();
@@ -92,7 +92,7 @@ void GlooCommunicator::tell(PeerStory story) {
   story.text.resize(std::min(story.text.size(), kLongestStory));
   try {
     story = story_from_text(store_->set_once(kGlooStoryKey, story_to_text(story), kStoreAnswers));
-  } catch (const RunError&) {
+  } catch (const std::exception&) {
     // Without the store every rank tells its own.
   }
   throw_story(story, rank_);

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import struct
 import subprocess
 import time
 
@@ -89,6 +90,23 @@ def test_a_program_of_the_users_own_keeps_records_where_its_launcher_says(tmp_pa
          SAMEGRAD_STATUS_DIR=str(tmp_path / "outputs/status"))
     assert conditions(tmp_path) == ["done", "done"]
     assert all(rank["name"] == "any" for rank in status(tmp_path)["ranks"])
+
+
+def test_a_rank_for_which_others_wait_is_slow_while_it_lives(tmp_path):
+    """The records of two ranks that have ended, made to be of a process that lives: this one."""
+    done(tmp_path, SAMEGRAD, "launch", "--nproc", "2", "--", BIN / "init_probe",
+         SAMEGRAD_STATUS_DIR=str(tmp_path / "outputs/status"))
+    for rank, (state, more_calls) in enumerate([(2, 1), (1, 0)]):  # waiting, running
+        record = tmp_path / f"outputs/status/rank-{rank}"
+        content = bytearray(record.read_bytes())
+        struct.pack_into("<i", content, 24, os.getpid())
+        struct.pack_into("<Q", content, 32, 0)  # when the process started: not known
+        for moment in (168, 320):
+            struct.pack_into("<I", content, moment, state)
+            struct.pack_into("<q", content, moment + 32, 7 + more_calls)
+            struct.pack_into("<q", content, moment + 56, 1)  # it entered its call when the machine started
+        record.write_bytes(content)
+    assert conditions(tmp_path) == ["waiting", "slow"]
 
 
 def test_a_killed_training_is_seen_as_dead(tmp_path):
