@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
 #include "samegrad/config/load.h"
@@ -83,7 +84,7 @@ void print_json(const std::vector<RunInput>& inputs, std::ptrdiff_t problems) {
                     {"bytes", input.bytes},
                     {"problem", input.problem.empty() ? Json(nullptr) : Json(input.problem)}});
   }
-  std::cout << Json{{"ok", problems == 0}, {"to_acquire", problems}, {"inputs", list}}.dump(2) << "\n";
+  std::cout << result_text({{"ok", problems == 0}, {"to_acquire", problems}, {"inputs", list}}) << "\n";
 }
 
 void print_table(const std::vector<RunInput>& inputs, std::ptrdiff_t problems) {

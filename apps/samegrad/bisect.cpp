@@ -8,6 +8,7 @@
 #include <string>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "apps/samegrad/replayed_run.h"
 #include "apps/samegrad/replayed_window.h"
 #include "apps/samegrad/run_origin.h"
@@ -142,7 +143,7 @@ int run_bisect(const CommandLine& command) {
   }
   if (!bisection.same() && command.replay) replay_both(bisection, a, b);
   if (command.json) {
-    std::cout << bisection_to_json(bisection).dump(2) << "\n";
+    std::cout << result_text(bisection_to_json(bisection)) << "\n";
   } else {
     std::cout << bisection_text(bisection, TextStyle{.colour = log_uses_colour()});
   }

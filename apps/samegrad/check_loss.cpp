@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "samegrad/base/error.h"
 #include "samegrad/objective/counter_example.h"
 
@@ -13,7 +14,7 @@ int run_check_loss(const CommandLine& command) {
   const bool holds = example.loss.mean_of_means == 2.0 && example.loss.global_mean == 2.5 &&
                      example.toy_gradient.mean_of_means == 0.0 && example.toy_gradient.global_mean == 1.0;
   if (command.json) {
-    std::cout << counter_example_to_json(example).dump(2) << "\n";
+    std::cout << result_text(counter_example_to_json(example)) << "\n";
   } else {
     std::cout << "rank 0: " << example.local_tokens[0] << " supervised tokens, loss sum " << example.local_loss_sums[0]
               << "\nrank 1: " << example.local_tokens[1] << " supervised tokens, loss sum "

@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "apps/samegrad/generated_files.h"
 #include "samegrad/base/json.h"
 #include "samegrad/report/number_text.h"
@@ -45,7 +46,7 @@ int run_clean(const CommandLine& command) {
   if (!command.dry_run) {
     remove_generated(found);
   }
-  std::cout << (command.json ? to_json(found, command.dry_run).dump(2) + "\n" : to_text(found, command.dry_run));
+  std::cout << (command.json ? result_text(to_json(found, command.dry_run)) + "\n" : to_text(found, command.dry_run));
   return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "samegrad/base/json.h"
 #include "samegrad/config/explain.h"
 #include "samegrad/config/field_value.h"
@@ -31,11 +32,11 @@ int run_config(const CommandLine& command) {
   const RunConfig config = load_config(command.config, command.overrides);
   if (!command.explain.empty()) {
     const Explanation explanation = explain_key(command.explain, config);
-    std::cout << (command.json ? explanation.json.dump(2) + "\n" : explanation.text);
+    std::cout << (command.json ? result_text(explanation.json) + "\n" : explanation.text);
     return 0;
   }
   if (command.json) {
-    std::cout << config_to_json(config).dump(2) << "\n";
+    std::cout << result_text(config_to_json(config)) << "\n";
     return 0;
   }
   Table table({{"key"}, {"value"}, {"allowed"}, {"meaning"}});

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 
@@ -36,7 +37,7 @@ int run_diagnose(const CommandLine& command) {
                                                 .samples = command.samples,
                                                 .rank_tokens = command.rank_tokens});
   if (command.json) {
-    std::cout << diagnosis_to_json(diagnosis).dump(2) << "\n";
+    std::cout << result_text(diagnosis_to_json(diagnosis)) << "\n";
   } else {
     std::cout << diagnosis_text(diagnosis, TextStyle{.colour = log_uses_colour()});
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "apps/samegrad/library_versions.h"
 #include "apps/samegrad/machine.h"
 #include "apps/samegrad/run_needs.h"
@@ -191,7 +192,7 @@ int run_env(const CommandLine& command) {
   }
   found.json["missing"] = found.missing;
   if (command.json) {
-    std::cout << found.json.dump(2) << "\n";
+    std::cout << result_text(found.json) << "\n";
   } else {
     std::cout << facts_list(found.lines, {});
   }

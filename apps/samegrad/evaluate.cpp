@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "apps/samegrad/gradient_check.h"
 #include "apps/samegrad/reference_files.h"
 #include "apps/samegrad/resume_facts.h"
@@ -106,7 +107,7 @@ int evaluate_run(const CommandLine& command, const RunContext& context) {
     const Json json = run_report_to_json(report);
     write_json_file(context.paths.report, json);
     if (command.json) {
-      std::cout << json.dump(2) << "\n";
+      std::cout << result_text(json) << "\n";
     } else {
       std::cout << run_report_text(report, TextStyle{.colour = log_uses_colour()});
     }

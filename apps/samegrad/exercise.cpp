@@ -4,6 +4,7 @@
 #include <span>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "apps/samegrad/exercise_windows.h"
 #include "apps/samegrad/gradient_check.h"
 #include "apps/samegrad/run_context.h"
@@ -117,7 +118,7 @@ int exercise_run(const CommandLine& command, const RunContext& context) {
     json.push_back(to_json(exercise));
     if (!command.json && context.leader()) print(exercise);
   }
-  if (command.json && context.leader()) std::cout << json.dump(2) << "\n";
+  if (command.json && context.leader()) std::cout << result_text(json) << "\n";
   return holds ? 0 : static_cast<int>(ExitCode::kCheckFailed);
 }
 

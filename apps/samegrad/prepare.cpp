@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "apps/samegrad/prepare_run.h"
 #include "samegrad/config/load.h"
 
@@ -18,7 +19,7 @@ int run_prepare(const CommandLine& command) {
         {"plan", {{"rule", run.plan->rule()}, {"updates", run.plan->updates()}, {"digest", run.plan->digest()}}},
         {"read", Json::array()}};
     for (const IngestReport& report : run.data.reports) result["read"].push_back(to_json(report));
-    std::cout << result.dump(2) << "\n";
+    std::cout << result_text(result) << "\n";
     return 0;
   }
   if (command.quiet) return 0;

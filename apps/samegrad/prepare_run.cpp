@@ -8,6 +8,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
 #include "samegrad/base/mapped_file.h"
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/checkpoint/safetensors.h"
 #include "samegrad/config/load.h"
 #include "samegrad/model/parameter_spec.h"
@@ -42,7 +43,7 @@ bool holds_exactly(const std::filesystem::path& file, const std::string& bytes) 
 bool plan_is_current(const UpdatePlan& plan, const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return false;
   try {
-    const Json written = read_json_file(file, "plan");
+    const Json written = parse_untrusted_json(MappedFile(file, "plan").bytes(), /*left_out=*/"plan");
     return written.value("digest", "") == plan.digest() && written.value("updates", std::int64_t{0}) == plan.updates();
   } catch (const std::exception&) {  // unreadable or of another form: it is made again
     return false;

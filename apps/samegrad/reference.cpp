@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "apps/samegrad/reference_files.h"
 #include "samegrad/base/json.h"
 #include "samegrad/report/loss_divisor.h"
@@ -14,13 +15,12 @@ namespace {
 int reference_run(const CommandLine& command, const RunContext& context) {
   const ReferenceFiles files = write_reference(context);
   if (command.json) {
-    std::cout << Json{{"loss_sum", files.loss.sum},
-                      {"divisor", divisor_to_json(files.loss)},
-                      {"supervised_tokens", files.supervised_tokens},
-                      {"loss", files.loss.mean()},
-                      {"float32", context.paths.reference32.string()},
-                      {"float64", context.paths.reference64.string()}}
-                     .dump(2)
+    std::cout << result_text({{"loss_sum", files.loss.sum},
+                              {"divisor", divisor_to_json(files.loss)},
+                              {"supervised_tokens", files.supervised_tokens},
+                              {"loss", files.loss.mean()},
+                              {"float32", context.paths.reference32.string()},
+                              {"float64", context.paths.reference64.string()}})
               << "\n";
   } else {
     std::cout << "reference gradient of the first window, one process, padded batches\n"

@@ -5,6 +5,7 @@
 
 #include "apps/samegrad/command_config.h"
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "apps/samegrad/gradient_check.h"
 #include "apps/samegrad/run_context.h"
 #include "samegrad/base/atomic_file.h"
@@ -144,7 +145,7 @@ int verify_run(const CommandLine& command, const RunContext& context) {
                               reference_views(single_reference, layout)),
          .counted = std::string(divisor_name(training_objective(config, train)))});
     if (command.json) {
-      std::cout << verification_to_json(verification).dump(2) << "\n";
+      std::cout << result_text(verification_to_json(verification)) << "\n";
     } else {
       std::cout << verification_text(verification, TextStyle{.colour = log_uses_colour()});
     }

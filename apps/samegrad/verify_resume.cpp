@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "apps/samegrad/generated_files.h"
 #include "apps/samegrad/prepare_run.h"
 #include "apps/samegrad/resume_legs.h"
@@ -150,7 +151,7 @@ int run_verify_resume(const CommandLine& command) {
   } else {
     log_info("the runs' files are in " + work.run.string());
   }
-  std::cout << (command.json ? resume_proof_to_json(proof.result()).dump(2) + "\n"
+  std::cout << (command.json ? result_text(resume_proof_to_json(proof.result())) + "\n"
                              : resume_proof_text(proof.result(), TextStyle{.colour = log_uses_colour()}));
   return holds ? 0 : static_cast<int>(ExitCode::kCheckFailed);
 }

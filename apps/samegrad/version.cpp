@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/edge.h"
 #include "apps/samegrad/library_versions.h"
 #include "samegrad/base/json.h"
 
@@ -12,7 +13,7 @@ int run_version(const CommandLine& command) {
     json[name] = version;
   }
   if (command.json) {
-    std::cout << json.dump(2) << "\n";
+    std::cout << result_text(json) << "\n";
     return 0;
   }
   for (const auto& [name, version] : json.items()) {

@@ -1,8 +1,6 @@
 #include "samegrad/base/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,33 +9,12 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/regular_file.h"
 
 namespace samegrad {
-namespace {
-
-std::string kind_of_file(mode_t mode) {
-  if (S_ISDIR(mode)) return "a folder";
-  if (S_ISFIFO(mode)) return "a pipe (FIFO)";
-  if (S_ISSOCK(mode)) return "a socket";
-  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
-  return "no regular file";
-}
-
-}  // namespace
-
 MappedFile::MappedFile(const std::filesystem::path& path, std::string_view stage) {
-  const auto refuse = [&](const std::string& reason) { throw InputError(stage, path.string() + ": " + reason); };
-  // O_NONBLOCK: opening a FIFO would wait for a writer.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) {
-    refuse(std::string("cannot be opened: ") + std::strerror(errno));
-  }
-  struct stat info {};
-  if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
-    close(descriptor);
-    refuse("is " + kind_of_file(info.st_mode) + "; a regular file is needed");
-  }
-  size_ = static_cast<std::size_t>(info.st_size);
+  const auto [descriptor, bytes] = open_regular_file(path, stage);
+  size_ = static_cast<std::size_t>(bytes);
   if (size_ == 0) {
     close(descriptor);
     return;
@@ -46,7 +23,7 @@ MappedFile::MappedFile(const std::filesystem::path& path, std::string_view stage
   const int reason = errno;
   close(descriptor);
   if (address == MAP_FAILED) {
-    refuse(std::string("cannot be mapped: ") + std::strerror(reason));
+    throw InputError(stage, path.string() + ": cannot be mapped: " + std::strerror(reason));
   }
   data_ = static_cast<const char*>(address);
 }

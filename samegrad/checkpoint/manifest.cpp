@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
@@ -39,6 +40,11 @@ void check_own_digest(std::string_view bytes, const std::string& file) {
   }
 }
 
+/// 0 .. 2^63 - 1.
+bool is_count(const Json& value) {
+  return value.is_number_unsigned() && std::in_range<std::int64_t>(value.get<std::uint64_t>());
+}
+
 bool is_digest(const std::string& text) {
   return text.size() == kDigestDigits &&
          std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
@@ -59,7 +65,7 @@ void check_members(const Json& object, const std::array<const char*, kCount>& na
 
 ManifestFile parse_file(const Json& value, const Manifest& before, const std::string& file) {
   check_members<3>(value, {"name", "size", "sha256"}, file);
-  const bool typed = value["name"].is_string() && value["size"].is_number_unsigned() && value["sha256"].is_string();
+  const bool typed = value["name"].is_string() && is_count(value["size"]) && value["sha256"].is_string();
   const std::string expected = expected_file_name(before, value["name"]);
   if (!typed || value["name"] != expected || !is_digest(value["sha256"].get<std::string>())) {
     throw CheckError("checkpoint", file + ": file " + std::to_string(before.files.size()) + " of the list is " +
@@ -100,7 +106,7 @@ Manifest parse_manifest(std::string_view bytes, const std::string& file) {
            "\", version " + std::to_string(kCheckpointFormatVersion));
   }
   check_members<7>(value, {"format", "format_version", "update", "run_id", "facts", "files", "sha256"}, file);
-  if (!value["update"].is_number_unsigned() || !value["run_id"].is_string() || !value["files"].is_array() ||
+  if (!is_count(value["update"]) || !value["run_id"].is_string() || !value["files"].is_array() ||
       value["files"].size() < kFilesBeforeRanks) {
     refuse("update, run_id or files is not of its type");
   }

@@ -8,6 +8,7 @@
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/checkpoint/checkpoint.h"
 #include "samegrad/checkpoint/module_generators.h"
 #include "samegrad/checkpoint/module_ranks.h"

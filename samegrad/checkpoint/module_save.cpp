@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/checkpoint/async_save.h"
 #include "samegrad/checkpoint/module_generators.h"
 #include "samegrad/checkpoint/module_ranks.h"
@@ -152,7 +153,7 @@ void save_by(const World& world, const Training& training, const Progress& progr
     if (world.rank() != 0) return;
     std::vector<Json> ranks;
     ranks.reserve(texts.size());
-    for (const std::string& text : texts) ranks.push_back(Json::parse(text));
+    for (const std::string& text : texts) ranks.push_back(parse_untrusted_json(text));
     refuse_differing_ranks(ranks);
     write(content_of(world, snapshot, ranks));
   });

@@ -11,6 +11,8 @@ namespace samegrad {
 namespace {
 
 constexpr std::string_view kMetadataKey = "__metadata__";
+/// As many as a tensor of PyTorch can have.
+constexpr std::size_t kMostDimensions = 64;
 
 /// Receives the parser's events. The parser keeps its own stack on the heap, so depth costs no call stack; here
 /// anything deeper than a tensor's arrays is refused on sight.
@@ -34,6 +36,9 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     std::vector<std::uint64_t>& numbers = place_ == Place::kShape ? entry().shape : entry().offsets;
     if (place_ == Place::kOffsets && numbers.size() == 2) {
       refuse("data_offsets of more than two numbers");
+    }
+    if (numbers.size() == kMostDimensions) {
+      refuse("a shape of more than " + std::to_string(kMostDimensions) + " numbers");
     }
     numbers.push_back(value);
     return true;

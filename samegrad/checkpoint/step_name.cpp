@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <utility>
 
 namespace samegrad {
 namespace {
@@ -68,7 +69,8 @@ std::optional<AsideName> parse_aside_name(std::string_view name) {
     const std::optional<std::int64_t> update = parse_step_folder_name(step_folder);
     const std::optional<pid_t> process = parse_number<pid_t>(name.substr(dash + 1));
     if (update && process) {
-      return AsideName{.kind = kind, .step_folder = std::string(step_folder), .update = *update, .process = *process};
+      AsideName aside{.kind = kind, .step_folder = std::string(step_folder), .update = *update, .process = *process};
+      return aside.text() == name ? std::optional(std::move(aside)) : std::nullopt;  // "-007" is no name of ours
     }
   }
   return std::nullopt;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/checkpoint/resume_rules.h"
 #include "samegrad/config/load.h"
 #include "samegrad/plan/plan_cursor.h"
@@ -55,6 +56,27 @@ std::vector<TensorView> views_of(const FlatLayout& layout, std::span<const Eleme
                                                 static_cast<std::size_t>(place.elements)))});
   }
   return views;
+}
+
+struct SavedCounts {
+  std::int64_t update;
+  std::int64_t skipped;
+  std::int64_t non_finite;
+  std::string hash_chain;
+};
+
+// A checkpoint can be whole and yet not be one that a training wrote.
+SavedCounts saved_counts(const Checkpoint& checkpoint) {
+  const auto count = [&](const char* name) { return whole_number(state_member(checkpoint, name), 0); };
+  try {
+    return {.update = count("update"),
+            .skipped = count("skipped_windows"),
+            .non_finite = count("skipped_non_finite"),
+            .hash_chain = state_member(checkpoint, "hash_chain").get<std::string>()};
+  } catch (const Json::exception& error) {
+    throw CheckError("checkpoint",
+                     (checkpoint.path / kStateFile).string() + ": not as a training writes it: " + error.what());
+  }
 }
 
 }  // namespace
@@ -119,11 +141,7 @@ void restore_training(const Checkpoint& checkpoint, TrainState& state) {
   }
   read_blocks(optimizer_file, layout, blocks);
   const SafetensorsFile optimizer(optimizer_file);
-  const auto options = optimizer.metadata().find("options");
-  if (options == optimizer.metadata().end()) {
-    throw CheckError("checkpoint", optimizer_file.string() + ": the optimizer's options are missing");
-  }
-  const Json scalars = Json::parse(options->second, nullptr, /*allow_exceptions=*/false);
+  const Json scalars = read_optimizer_options(optimizer);
   std::vector<SamplerHistory> histories;
   for (std::size_t rank = 0; rank < state.histories.size(); ++rank) {
     const std::string name = "rank-" + std::to_string(rank) + ".json";
@@ -133,11 +151,7 @@ void restore_training(const Checkpoint& checkpoint, TrainState& state) {
     histories.push_back(sampler_history_from_json(checkpoint.rank_files[rank], static_cast<std::int64_t>(rank),
                                                   (checkpoint.path / name).string()));
   }
-  const std::int64_t update = state_member(checkpoint, "update").get<std::int64_t>();
-  const std::int64_t skipped = state_member(checkpoint, "skipped_windows").get<std::int64_t>();
-  const std::int64_t non_finite = state_member(checkpoint, "skipped_non_finite").get<std::int64_t>();
-
-  const std::string hash_chain = state_member(checkpoint, "hash_chain").get<std::string>();
+  const SavedCounts counts = saved_counts(checkpoint);
   const AlignedBlock parameters = read_parameters(checkpoint.path / "model.safetensors", layout);
   // The last that may refuse; nothing is changed before it.
   state.optimizer->restore_scalars(scalars.is_object() && scalars.contains("scalars") ? scalars["scalars"] : Json());
@@ -146,10 +160,10 @@ void restore_training(const Checkpoint& checkpoint, TrainState& state) {
     std::ranges::copy(values[i].span(), state.optimizer->state()[i].values.span().begin());
   }
   state.histories = std::move(histories);
-  state.hash_chain = hash_chain;
-  state.update = update;
-  state.skipped_windows = skipped;
-  state.skipped_non_finite = non_finite;
+  state.hash_chain = counts.hash_chain;
+  state.update = counts.update;
+  state.skipped_windows = counts.skipped;
+  state.skipped_non_finite = counts.non_finite;
 }
 
 }  // namespace samegrad

@@ -2,6 +2,7 @@
 
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/checkpoint/checkpoint.h"
 #include "samegrad/checkpoint/printable.h"
 #include "samegrad/checkpoint/step_name.h"
@@ -60,17 +61,27 @@ MappedFile verified_part(const std::filesystem::path& folder, const ManifestFile
   return file;
 }
 
+/// What an unverified rank file says of itself; null where it says nothing.
+Json held_virtual_rank(std::string_view bytes) {
+  try {
+    const Json json = parse_untrusted_json(bytes);
+    return json.is_object() ? json.value("virtual_rank", Json()) : Json();
+  } catch (const JsonRefused&) {
+    return {};
+  }
+}
+
 /// Refuses the file of virtual rank `rank` where its content is not the one listed; says so where it is another rank's.
 MappedFile verified_rank_file(const std::filesystem::path& folder, const ManifestFile& listed, std::size_t rank) {
   try {
     return verified_part(folder, listed);
   } catch (const CheckError&) {
     const std::filesystem::path path = folder / listed.name;
-    if (!std::filesystem::exists(path)) {
+    std::error_code ignored;
+    if (std::filesystem::symlink_status(path, ignored).type() == std::filesystem::file_type::not_found) {
       refuse(path, "missing, the history of virtual rank " + std::to_string(rank) + "; the checkpoint is not complete");
     }
-    const Json json = Json::parse(open_part(path).bytes(), nullptr, /*allow_exceptions=*/false);
-    const Json holds = json.is_object() ? json.value("virtual_rank", Json()) : Json();
+    const Json holds = held_virtual_rank(open_part(path).bytes());
     if (holds.is_number_integer() && holds != rank) {
       refuse(path, "holds the history of virtual rank " + holds.dump() + ", not of " + std::to_string(rank));
     }

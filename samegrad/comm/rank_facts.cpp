@@ -15,7 +15,7 @@
 #include <system_error>
 
 #include "samegrad/base/error.h"
-#include "samegrad/base/json.h"
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/comm/process_watch.h"
 
 namespace samegrad {
@@ -117,10 +117,10 @@ std::string rank_facts_to_line(const RankFacts& facts) {
 
 RankFacts rank_facts_from_line(std::string_view text) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_untrusted_json(text);
     return {json.at("host").get<std::string>(),
             json.at("host_name").get<std::string>(),
-            json.at("pid").get<int>(),
+            static_cast<int>(whole_number(json.at("pid"), 0, INT32_MAX)),
             json.at("start_time").get<std::uint64_t>(),
             {json.at("address").get<std::string>(), json.at("store_address").get<std::string>()},
             json.at("status_fd").get<int>()};

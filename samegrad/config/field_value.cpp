@@ -54,6 +54,15 @@ bool parse_list(std::string_view text, std::vector<double>& values) {
   return true;
 }
 
+/// What a checkpoint's JSON and a file's name can hold.
+bool is_plain_utf8(std::string_view text) {
+  try {
+    return text.find('\0') == std::string_view::npos && !Json(text).dump().empty();
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
 bool parse_boolean(std::string_view text, bool& value) {
   value = text == "true" || text == "True" || text == "TRUE";
   return value || text == "false" || text == "False" || text == "FALSE";
@@ -120,6 +129,9 @@ void set_field_from_text(RunConfig& config, const Field& field, std::string_view
   const auto parse = [&](auto* value) {
     using Value = std::remove_pointer_t<decltype(value)>;
     if constexpr (std::is_same_v<Value, std::string>) {
+      if (!is_plain_utf8(text)) {
+        refuse(field, origin, shown_text(origin.given), " is not UTF-8 without NUL bytes");
+      }
       *value = text;
     } else if constexpr (std::is_same_v<Value, bool>) {
       if (!parse_boolean(text, *value)) {

@@ -1,8 +1,10 @@
 #include "samegrad/config/yaml_source.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "samegrad/base/error.h"
 #include "samegrad/base/mapped_file.h"
@@ -12,7 +14,8 @@
 namespace samegrad {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 20;
+/// yaml-cpp takes several hundred bytes for each value.
+constexpr std::size_t kLargestFile = std::size_t{256} << 10;
 
 std::string show(std::string_view key) { return "'" + std::string(key.substr(0, 80)) + "'"; }
 
@@ -20,6 +23,39 @@ std::string show(std::string_view key) { return "'" + std::string(key.substr(0, 
 const char* key_of_option(std::string_view option) {
   if (option == "--stop-at" || option == "--continuous") return "plan.stop_at";
   return option == "--backend" ? "run.backend" : nullptr;
+}
+
+/// Counts what a text holds before anything is built of it.
+class YamlCount : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override { ++documents; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                       YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+
+  std::int64_t documents = 0;
+};
+
+/// The one document of `text`; throws YAML::Exception. Not YAML::LoadAll: where a text begins with what no document can
+/// (","), yaml-cpp's parser stands still, and LoadAll adds documents until the memory is full.
+YAML::Node load_document(const std::string& text, const std::string& file) {
+  std::istringstream input(text);
+  YAML::Parser parser(input);
+  YamlCount count;
+  while (count.documents < 2 && parser.HandleNextDocument(count)) {
+  }
+  if (count.documents > 1) {
+    throw InputError("config", file + ": more than one YAML document, or text that is none; a config is one");
+  }
+  return YAML::Load(text);
 }
 
 class YamlReader {
@@ -150,12 +186,7 @@ std::vector<Assignment> read_yaml_assignments(const std::filesystem::path& path)
                                    " bytes; a config has at most " + std::to_string(kLargestFile));
   }
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(file.bytes()));
-    if (documents.size() > 1) {
-      throw InputError("config",
-                       path.string() + ": " + std::to_string(documents.size()) + " YAML documents; a config is one");
-    }
-    return documents.empty() ? std::vector<Assignment>{} : YamlReader(path.string()).read(documents.front());
+    return YamlReader(path.string()).read(load_document(std::string(file.bytes()), path.string()));
   } catch (const YAML::Exception& error) {
     const std::string line = error.mark.is_null() ? "" : ":" + std::to_string(error.mark.line + 1);
     throw InputError("config", path.string() + line + ": not YAML: " + error.msg);

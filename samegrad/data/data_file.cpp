@@ -1,7 +1,5 @@
 #include "samegrad/data/data_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,21 +7,14 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/regular_file.h"
 
 namespace samegrad {
 
 DataFile::DataFile(std::filesystem::path path) : path_(std::move(path)) {
-  // O_NONBLOCK: opening a FIFO would wait for a writer.
-  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0) {
-    throw InputError("data", path_.string() + ": cannot be opened: " + std::strerror(errno));
-  }
-  struct stat info {};
-  if (fstat(descriptor_, &info) != 0 || !S_ISREG(info.st_mode)) {
-    close(descriptor_);
-    throw InputError("data", path_.string() + ": is a folder, pipe or device; a regular file is needed");
-  }
-  size_ = info.st_size;
+  const RegularFile file = open_regular_file(path_, "data");
+  descriptor_ = file.descriptor;
+  size_ = file.bytes;
 }
 
 DataFile::~DataFile() { close(descriptor_); }

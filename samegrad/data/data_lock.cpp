@@ -2,6 +2,7 @@
 
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
+#include "samegrad/base/untrusted_json.h"
 
 namespace samegrad {
 namespace {
@@ -67,10 +68,10 @@ DataLock data_lock_from_json(const Json& json, const std::string& where) {
     }
     lock.task = json.at("task").get<std::string>();
     for (const auto& [name, split] : json.at("splits").items()) {
-      lock.splits.emplace_back(name, SplitLock{.samples = split.at("samples").get<std::int64_t>(),
-                                               .tokens = split.at("tokens").get<std::int64_t>(),
-                                               .supervised_tokens = split.at("supervised_tokens").get<std::int64_t>(),
-                                               .bytes = split.at("bytes").get<std::int64_t>(),
+      lock.splits.emplace_back(name, SplitLock{.samples = whole_number(split.at("samples")),
+                                               .tokens = whole_number(split.at("tokens")),
+                                               .supervised_tokens = whole_number(split.at("supervised_tokens")),
+                                               .bytes = whole_number(split.at("bytes")),
                                                .sha256 = split.at("sha256").get<std::string>()});
     }
     if (json.at("digest") != lock.digest()) {

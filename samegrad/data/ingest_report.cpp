@@ -1,5 +1,7 @@
 #include "samegrad/data/ingest_report.h"
 
+#include "samegrad/base/untrusted_json.h"
+
 namespace samegrad {
 namespace {
 
@@ -14,7 +16,7 @@ Json notes_to_json(const std::vector<IngestNote>& notes) {
 std::vector<IngestNote> notes_from_json(const Json& list) {
   std::vector<IngestNote> notes;
   for (const Json& note : list) {
-    notes.push_back({note.at("line").get<std::int64_t>(), note.at("what").get<std::string>()});
+    notes.push_back({whole_number(note.at("line")), note.at("what").get<std::string>()});
   }
   return notes;
 }
@@ -55,7 +57,7 @@ Json to_json(const IngestReport& report) {
 }
 
 IngestReport ingest_report_from_json(const Json& json) {
-  const auto number = [&](const char* name) { return json.at(name).get<std::int64_t>(); };
+  const auto number = [&](const char* name) { return whole_number(json.at(name)); };
   return {.file = json.at("file").get<std::string>(),
           .samples = number("samples"),
           .input_tokens = number("input_tokens"),

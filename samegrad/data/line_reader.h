@@ -9,8 +9,9 @@
 
 namespace samegrad {
 
-/// Most bytes of one line: what a person writes is far below; a file without line ends must not fill the memory.
-inline constexpr std::int64_t kLongestLine = std::int64_t{64} << 20;
+/// Most bytes of one line: what a person writes is far below, and a line that is read takes some fifteen times as much
+/// memory.
+inline constexpr std::int64_t kLongestLine = std::int64_t{8} << 20;
 
 struct Line {
   std::string_view text;    ///< without its end; lives until the next call

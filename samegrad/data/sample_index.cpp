@@ -6,6 +6,7 @@
 #include "samegrad/base/check.h"
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
+#include "samegrad/base/untrusted_json.h"
 
 namespace samegrad {
 
@@ -38,12 +39,12 @@ SampleIndex::SampleIndex(const std::filesystem::path& path) : file_(path, "data"
   }
   size_ = static_cast<std::int64_t>((body - json_length) / sizeof(IndexRecord));
   try {
-    const Json json = Json::parse(digested.substr(digested.size() - kLengthBytes - json_length, json_length));
+    const Json json = parse_untrusted_json(digested.substr(digested.size() - kLengthBytes - json_length, json_length));
     if (json.at("format") != kIndexFormat) {
       refuse("has format " + json.at("format").dump() + "; this version reads " + std::to_string(kIndexFormat));
     }
     options_ = json.at("options");
-    data_file_ = {.bytes = json.at("file").at("bytes").get<std::int64_t>(),
+    data_file_ = {.bytes = whole_number(json.at("file").at("bytes")),
                   .sha256 = json.at("file").at("sha256").get<std::string>()};
     report_ = ingest_report_from_json(json.at("report"));
   } catch (const Json::exception& error) {

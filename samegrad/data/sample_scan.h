@@ -42,7 +42,7 @@ struct FileFingerprint {
 ///  - documents: a sample is a run of lines that are not blank, with LF between them. A bad line takes its document.
 ///  - stream: the lines with LF between them are cut into pieces of `context` tokens; the last one ends with the end
 ///    token. A piece in which bad UTF-8 shows is left out.
-/// A line or document of more than 64 MiB is bad; a stream may have lines of any length. Throws what the visitor
+/// A line or document of more than 8 MiB is bad; a stream may have lines of any length. Throws what the visitor
 /// throws, and InputError. Local.
 FileFingerprint scan_samples(const DataFile& file, const TextOptions& options, ScanVisitor& visitor);
 

@@ -4,6 +4,7 @@
 
 #include "samegrad/base/error.h"
 #include "samegrad/data/bad_line.h"
+#include "samegrad/data/line_reader.h"
 #include "samegrad/data/text_sample.h"
 
 namespace samegrad {
@@ -29,6 +30,10 @@ Sample TextSource::sample(std::int64_t id) const {
     throw InputError("data", report_.file + ":" + std::to_string(record.line) + ": " + reason +
                                  "; the file has changed since it was indexed; run `samegrad prepare`");
   };
+  // Before the memory is taken: a record may say anything.
+  if (record.length > kLongestLine || record.offset < 0 || record.offset > file_.size() - std::int64_t{record.length}) {
+    refuse("its index places the sample outside the file");
+  }
   std::string bytes(record.length, '\0');
   if (file_.read_at(record.offset, bytes) != bytes.size()) {
     refuse("the file ends before the sample does");

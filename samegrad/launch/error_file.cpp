@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "samegrad/base/json.h"
+#include "samegrad/base/untrusted_json.h"
 
 namespace samegrad {
 namespace {
@@ -54,13 +55,16 @@ bool write_error_file(const std::string& message) {
 
 std::optional<std::string> read_error_file(const std::filesystem::path& file) {
   const std::optional<std::string> text = read_regular_file(file);
-  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
-  if (!json.is_object() || !json.contains("message")) {
+  if (!text) {
     return std::nullopt;
   }
-  const Json& message = json["message"];
-  const Json& line = message.is_object() && message.contains("message") ? message["message"] : message;
-  return line.is_string() ? std::optional(first_line(line.get<std::string>())) : std::nullopt;
+  try {
+    const Json message = parse_untrusted_json(*text).at("message");
+    const Json& line = message.is_object() ? message.at("message") : message;
+    return first_line(line.get<std::string>());
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace samegrad

@@ -3,10 +3,12 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
 #include "samegrad/base/log.h"
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/launch/error_file.h"
 #include "samegrad/launch/pipe.h"
 
@@ -25,6 +27,10 @@ std::optional<int> report_descriptor() {
   const char* const last = text + std::strlen(text);
   const auto [end, error] = std::from_chars(text, last, fd);
   return error == std::errc{} && end == last && fd >= 0 ? std::optional(fd) : std::nullopt;
+}
+
+int small_number(const Json& value) {
+  return static_cast<int>(whole_number(value, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
 }
 
 }  // namespace
@@ -51,13 +57,10 @@ std::string failure_report_to_line(const FailureReport& report) {
 }
 
 std::optional<FailureReport> failure_report_from_line(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) {
-    return std::nullopt;
-  }
   try {
-    return FailureReport{json.at("rank").get<int>(), json.at("exit_code").get<int>(),
-                         json.at("message").get<std::string>(), json.at("culprit_rank").get<int>()};
+    const Json json = parse_untrusted_json(text);
+    return FailureReport{small_number(json.at("rank")), small_number(json.at("exit_code")),
+                         json.at("message").get<std::string>(), small_number(json.at("culprit_rank"))};
   } catch (const Json::exception&) {
     return std::nullopt;
   }

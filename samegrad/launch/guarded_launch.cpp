@@ -19,6 +19,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/fault_switch.h"
 #include "samegrad/base/json.h"
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/launch/descendants.h"
 #include "samegrad/launch/pipe.h"
 
@@ -50,7 +51,7 @@ std::string without_stage(const std::string& line, std::string& stage) {
 }
 
 LaunchResult unpacked(const std::string& text) {
-  const Json json = Json::parse(text);
+  const Json json = parse_untrusted_json(text);
   if (json.contains("error")) {
     std::string stage;
     const std::string message = without_stage(json["error"].get<std::string>(), stage);

@@ -1,4 +1,5 @@
 // A comparison as JSON and back: report.json keeps it, and the figures are drawn from there.
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/report/compare.h"
 #include "samegrad/report/json_number.h"
 
@@ -12,7 +13,7 @@ Json component_to_json(const ComponentError& component) {
 }
 
 ComponentError component_from_json(const Json& json) {
-  return {json.at("parameter").get<std::string>(), json.at("index").get<std::int64_t>(),
+  return {json.at("parameter").get<std::string>(), whole_number(json.at("index")),
           number_from_json(json.at("value")),      number_from_json(json.at("reference")),
           number_from_json(json.at("error")),      number_from_json(json.at("allowed"))};
 }
@@ -45,18 +46,18 @@ Json comparison_to_json(const Comparison& comparison) {
 Comparison comparison_from_json(const Json& json) {
   Comparison result;
   result.tolerance = {json.at("atol").get<double>(), json.at("rtol").get<double>()};
-  result.elements = json.at("elements").get<std::int64_t>();
-  result.outside = json.at("outside").get<std::int64_t>();
-  result.different = json.at("different").get<std::int64_t>();
+  result.elements = whole_number(json.at("elements"));
+  result.outside = whole_number(json.at("outside"));
+  result.different = whole_number(json.at("different"));
   result.worst = component_from_json(json.at("worst"));
   result.problems = json.at("problems").get<std::vector<std::string>>();
   for (const Json& entry : json.at("parameters")) {
     ParameterComparison parameter;
     parameter.name = entry.at("name").get<std::string>();
     parameter.shape = entry.at("shape").get<std::vector<std::int64_t>>();
-    parameter.elements = entry.at("elements").get<std::int64_t>();
-    parameter.outside = entry.at("outside").get<std::int64_t>();
-    parameter.different = entry.at("different").get<std::int64_t>();
+    parameter.elements = whole_number(entry.at("elements"));
+    parameter.outside = whole_number(entry.at("outside"));
+    parameter.different = whole_number(entry.at("different"));
     parameter.largest_reference = number_from_json(entry.at("largest_reference"));
     parameter.worst = component_from_json(entry.at("worst"));
     result.parameters.push_back(std::move(parameter));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/report/json_number.h"
 #include "samegrad/report/number_text.h"
 
@@ -15,7 +16,7 @@ LossSum loss_from_json(const Json& line) {
   const Json& divisor = line.contains("divisor") ? line.at("divisor") : line.at("supervised_tokens");
   LossSum loss{number_from_json(line.at("loss_sum"))};
   if (divisor.is_number_integer()) {
-    loss.count = divisor.get<std::int64_t>();
+    loss.count = whole_number(divisor);
   } else {
     loss.weight = number_from_json(divisor);
   }

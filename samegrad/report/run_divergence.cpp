@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "samegrad/base/untrusted_json.h"
+
 namespace samegrad {
 namespace {
 
@@ -34,7 +36,7 @@ UpdateLines lines_of_run(std::span<const Json> lines, const std::string& run_id)
   UpdateLines found;
   for (const Json& line : lines) {
     const Json update = line.value("update", Json());
-    if (line.value("run_id", Json()) == run_id && update.is_number_integer()) found[update.get<std::int64_t>()] = line;
+    if (line.value("run_id", Json()) == run_id && update.is_number_integer()) found[whole_number(update)] = line;
   }
   return found;
 }

@@ -5,10 +5,14 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/report/loss_divisor.h"
 
 namespace samegrad {
 namespace {
+
+// Of updates, and of tokens in a line: sums of as many lines as a file has stay within 64 bits.
+constexpr std::int64_t kMost = std::int64_t{1} << 40;
 
 using Lines = std::vector<const Json*>;
 
@@ -30,7 +34,7 @@ Lines lines_of(std::span<const Json> lines, const char* kind, const std::string&
 }
 
 LossPoint loss_point(const Json& line, const Json& loss) {
-  return {line.at("update").get<std::int64_t>(), loss_from_json(loss)};
+  return {whole_number(line.at("update"), 0, kMost), loss_from_json(loss)};
 }
 
 // Windows that nothing was learned from have no loss.
@@ -45,11 +49,11 @@ std::vector<LossPoint> loss_points(const Lines& lines) {
 
 void add_windows(RunHistory& history, const Lines& lines) {
   for (const Json* line : lines) {
-    WindowTokens window{line->at("update").get<std::int64_t>(), {}};
+    WindowTokens window{whole_number(line->at("update"), 0, kMost), {}};
     const Json& ranks = line->at("ranks");
     if (history.ranks.size() < ranks.size()) history.ranks.resize(ranks.size());
     for (std::size_t r = 0; r < ranks.size(); ++r) {
-      const auto tokens = ranks[r].at("supervised_tokens").get<std::int64_t>();
+      const auto tokens = whole_number(ranks[r].at("supervised_tokens"), 0, kMost);
       window.by_rank.push_back(tokens);
       history.ranks[r].supervised_tokens += tokens;
       history.ranks[r].compute_seconds += ranks[r].at("compute_seconds").get<double>();
@@ -82,9 +86,9 @@ RunHistory history_of(std::span<const Json> lines) {
   history.loss.stopped = loss_points(stopped);
   history.loss.resumed = loss_points(resumed);
   if (!resumed.empty()) {
-    history.loss.stopped_at = resumed.front()->at("update").get<std::int64_t>() - 1;
+    history.loss.stopped_at = whole_number(resumed.front()->at("update"), 0, kMost) - 1;
   } else if (!stopped.empty()) {
-    history.loss.stopped_at = stopped.back()->at("update").get<std::int64_t>();
+    history.loss.stopped_at = whole_number(stopped.back()->at("update"), 0, kMost);
   }
   if (!continuous.empty()) {
     add_windows(history, continuous);

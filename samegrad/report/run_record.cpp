@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/untrusted_json.h"
 #include "samegrad/report/json_number.h"
 #include "samegrad/report/loss_divisor.h"
 #include "samegrad/report/metrics.h"
@@ -33,11 +35,11 @@ std::string hash_member(const Json& line, const char* name) {
 
 // Integers only: a number with a fraction would be cut silently.
 std::int64_t count_member(const Json& line, const char* name, std::int64_t least) {
-  const Json& value = line.at(name);
-  if (!value.is_number_integer() || value.get<std::int64_t>() < least) {
+  try {
+    return whole_number(line.at(name), least, std::numeric_limits<std::int64_t>::max() - 1);
+  } catch (const JsonRefused&) {
     throw InputError(kStage, std::string("'") + name + "' is no whole number of at least " + std::to_string(least));
   }
-  return value.get<std::int64_t>();
 }
 
 RecordedUpdate recorded_update(const Json& line) {

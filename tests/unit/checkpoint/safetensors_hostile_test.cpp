@@ -31,7 +31,18 @@ std::string tensor(const std::string& dtype, const std::string& shape, const std
   return R"({"dtype":)" + dtype + R"(,"shape":)" + shape + R"(,"data_offsets":)" + offsets + "}";
 }
 
+/// ",1" so many times.
+std::string ones(std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += ",1";
+  return text;
+}
+
 const char* const kGood = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+
+TEST(SafetensorsHostile, AShapeHasUpTo64Numbers) {
+  EXPECT_EQ(refusal_of_header("{\"a\":" + tensor("\"F32\"", "[2" + ones(63) + "]", "[0,8]") + "}"), "");
+}
 
 TEST(SafetensorsHostile, TheGoodFileThatTheOthersAreMadeFromIsRead) {
   EXPECT_EQ(refusal_of_header(kGood), "");
@@ -68,6 +79,7 @@ std::vector<Case> hostile_headers() {
       {"MetadataNull", R"({"__metadata__":{"k":null}})", "null"},
       {"MetadataObject", R"({"__metadata__":{"k":{}}})", "an object"},
       {"MetadataText", R"({"__metadata__":"k"})", "the text 'k'"},
+      {"Dimensions", one(tensor("\"F32\"", "[2" + ones(64) + "]", "[0,8]")), "more than 64 numbers"},
       {"MemberTwice", one(R"({"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]})"), "'dtype' twice"},
       {"MemberUnknown", one(R"({"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1})"), "unknown member 'x'"},
       {"MemberMissing", one(R"({"dtype":"F32","shape":[2]})"), "not all are there"},

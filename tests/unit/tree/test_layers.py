@@ -21,6 +21,8 @@ GOOD = {
     "samegrad/launch/launch.cpp": '#include "samegrad/launch/launch.h"\n#include "samegrad/base/error.h"\n'
     '#include "samegrad/comm/environment.h"\n#include "samegrad/config/run_config.h"\n',
     "samegrad/base/log.cpp": 'void show() { std::cerr << "line"; }\n',
+    "samegrad/base/untrusted_json.cpp": "Json::parse(text)\n",
+    "samegrad/comm/watch.cpp": 'std::ifstream file("/proc/" + pid);\n',
     "samegrad/plan/long.cpp": "int a;\n" * 500,
     "apps/samegrad/train.cpp": '#include "samegrad/launch/launch.h"\n#include "samegrad/report/table.h"\nstd::cout\n',
     "tests/oracle/x_test.cpp": "#include <torch/torch.h>\n",
@@ -47,6 +49,8 @@ BROKEN = [
     ("tests/oracle/x.h", HEADER + "#include <torch/torch.h>\n", "includes all of libtorch in a header"),
     ("samegrad/train/x.cpp", 'std::cout << "loss";\n', "prints"),
     ("samegrad/comm/x.cpp", 'fprintf(stderr, "late");\n', "prints"),
+    ("samegrad/report/x.cpp", "const Json line = Json::parse(text);\n", "parses JSON by itself"),
+    ("samegrad/data/x.cpp", "std::ifstream file(path);\n", "opens a file that may be a pipe"),
     ("samegrad/plan/x.cpp", "int a;\n" * 501, "501 lines, at most 500 are allowed"),
     ("tests/unit/test_x.py", "pass\n" * 501, "501 lines, at most 500 are allowed"),
     ("samegrad/plan/utils.cpp", "", "the name says nothing: utils"),

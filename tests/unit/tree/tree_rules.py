@@ -6,6 +6,7 @@ prints; files stay small, are named for what they hold, and headers say first wh
 
 import re
 
+UNTRUSTED_JSON = "samegrad/base/untrusted_json.cpp"
 LAYERS = "base config data plan objective comm ddp model train checkpoint report".split()
 # Starts processes: it needs to know what is asked for and how ranks find each other, and nothing of what they compute.
 LAUNCH_MAY_INCLUDE = re.compile(r"samegrad/(base/.*|launch/.*|comm/(environment|launched_ranks|status_record)\.h|config/run_config\.h)")
@@ -59,6 +60,10 @@ def layer_findings(path, text):
             found.append(f'includes "{included}", which is not the full path of a file of samegrad')
     if layer != "base" and PRINTS.search(text):
         found.append("prints")
+    if str(path) != UNTRUSTED_JSON and "Json::parse(" in text:
+        found.append("parses JSON by itself; base/untrusted_json.h does it so that nobody's text does harm")
+    if any("std::ifstream" in line and '"/proc/' not in line for line in text.splitlines()):
+        found.append("opens a file that may be a pipe or a device; base/regular_file.h does it")
     return found
 
 
