@@ -1,0 +1,242 @@
+"""Whatever lies where a file is expected - a pipe, a device, a loop of links, gigabytes of nothing - each command refuses it
+by one line and exit code 2 (3: a checkpoint is damaged), waits for nobody, takes little memory and writes nothing."""
+
+import hashlib
+import json
+import os
+import pathlib
+import resource
+import shutil
+import socket
+import struct
+import subprocess
+import tempfile
+
+import numpy
+import pytest
+import safetensors.numpy
+
+SAMEGRAD = pathlib.Path(os.environ["SAMEGRAD_BIN"]) / "samegrad"
+PARTS = ["model.safetensors", "optimizer.safetensors", "state.json", "rank-0.json", "rank-1.json"]
+NOBODY = 65534
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def sign(folder, names=PARTS, **changes):
+    files = [{"name": name, "size": len(data := (folder / name).read_bytes()), "sha256": sha256(data)} for name in names]
+    body = {"format": "samegrad checkpoint", "format_version": 1, "update": 50, "run_id": "r", "facts": {}, "files": files}
+    text = json.dumps({**body, **changes}, indent=2).removesuffix("\n}") + ',\n  "sha256": "'
+    (folder / "manifest.json").write_text(text + sha256(text.encode()) + '"\n}\n')
+
+
+def make_checkpoint(folder):
+    folder.mkdir(parents=True)
+    safetensors.numpy.save_file({"w": numpy.zeros(4, dtype=numpy.float32)}, folder / PARTS[0])
+    safetensors.numpy.save_file({}, folder / PARTS[1], {"options": "{}"})
+    (folder / "state.json").write_text(json.dumps({"update": 50, "run_id": "r", "config": {}}))
+    for rank in (0, 1):
+        (folder / f"rank-{rank}.json").write_text(json.dumps({"virtual_rank": rank}))
+    sign(folder)
+    return folder
+
+
+METRICS = {"run_id": "r", "kind": "stopped", "update": 1, "action": "train", "loss_sum": 120.0, "supervised_tokens": 48,
+           "gradient_norm": 1.5, "learning_rate": 0.1, "clip_factor": 1.0, "gradient_xxh3": "a" * 32,
+           "parameters_xxh3": "b" * 32, "hash_chain": "c" * 32, "ranks": []}
+
+
+@pytest.fixture
+def place():
+    """A run with a checkpoint, an outside that nothing may touch; anyone may look at both."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="samegrad-hostile-"))
+    folder.chmod(0o755)
+    (folder / "run/outputs").mkdir(parents=True)
+    (folder / "run/outputs/metrics.jsonl").write_text(json.dumps(METRICS) + "\n")
+    make_checkpoint(folder / "run/artifacts/checkpoints/step-0050")
+    (folder / "outside").mkdir()
+    (folder / "outside/file").write_text("secret: [1, 2")
+    yield folder
+    shutil.rmtree(folder)
+
+
+def contents(folder):
+    """What is outside, and the run's files; where the run was prepared it may have folders, its own."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        if folder / "run" not in path.parents or not path.is_dir():
+            found[path] = (status.st_mode, status.st_size, status.st_mtime_ns)
+    found.pop(folder / "run", None)
+    return found
+
+
+def run(place, words, memory_mib, user=None):
+    def limit():
+        # Of a process's own memory. What it maps of a file is the kernel's to drop.
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_mib << 20, memory_mib << 20))
+
+    as_nobody = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+    return subprocess.run([SAMEGRAD, *map(str, words)], capture_output=True, text=True, errors="replace", timeout=60,
+                          cwd=place / "run", preexec_fn=limit, **as_nobody)
+
+
+def sparse(size, head=b""):
+    def put(path):
+        path.write_bytes(head)
+        os.truncate(path, size)
+    return put
+
+
+def bind_socket(path):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+
+
+def unreadable(path):
+    path.write_text("{}")
+    path.chmod(0)
+
+
+KINDS = {
+    "missing": lambda path: None,
+    "fifo": os.mkfifo,
+    "folder": os.mkdir,
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "terminal": lambda path: path.symlink_to("/dev/ptmx"),
+    "socket": bind_socket,
+    "link-loop": lambda path: path.symlink_to(path.name),
+    "link-outside": lambda path: path.symlink_to(path.parents[len(path.parts) - 4] / "outside/file"),
+    "empty": lambda path: path.touch(),
+    "gigabyte-of-nul": sparse(1 << 30),
+    "header-100MB": sparse(150 << 20, struct.pack("<Q", 100_000_000) + b'{"a":'),
+    "deep": lambda path: path.write_text("[" * 1_000_000 + "]" * 1_000_000),
+    "deep-member": lambda path: path.write_text('{"run_id":' + "[" * 1_000_000 + "]" * 1_000_000 + "}"),
+    "nul-in-it": lambda path: path.write_bytes(b'{"run_id": "a"}\0{"run_id": "b"}\n'),
+    "unreadable": unreadable,
+}
+
+FRONT = 200
+WORKER = 3000
+OUT = "run/outputs/"
+STEP = "run/artifacts/checkpoints/step-0050/"
+TEXT = ["--set", "data.task=text", "--set", "model.kind=decoder", "--set", "model.vocabulary=256"]
+
+
+def of_run(*words):
+    return lambda path: [*words, "--run", "."]
+
+
+# Where the thing lies, the command that meets it, allowed exit codes, MiB, and the kinds that are no fault there.
+SLOTS = {
+    "config": ("run/x.yaml", lambda path: ["config", "--config", path], {2}, FRONT, {"empty"}),
+    "checkpoints": ("run/x", lambda path: ["checkpoints", path], {2}, FRONT, {"folder"}),
+    "manifest": (STEP + "manifest.json", lambda path: ["checkpoints", path.parent], {3}, FRONT, set()),
+    "model": (STEP + "model.safetensors", lambda path: ["checkpoints", path.parent], {3}, FRONT, set()),
+    "state": (STEP + "state.json", lambda path: ["checkpoints", path.parent], {3}, FRONT, set()),
+    "rank": (STEP + "rank-0.json", lambda path: ["checkpoints", path.parent], {3}, FRONT, set()),
+    "metrics": (OUT + "metrics.jsonl", of_run("plot"), {2}, FRONT, set()),
+    "plot-lock": (OUT + "data.lock.json", of_run("plot"), {2}, FRONT, {"missing"}),
+    "plot-run": (OUT + "run.json", of_run("plot"), {2}, FRONT, {"missing"}),
+    "plot-report": (OUT + "report.json", of_run("plot"), {2}, FRONT, {"missing"}),
+    "diagnose": ("run/a.safetensors", lambda path: ["diagnose", path, path], {2}, FRONT, set()),
+    "data": ("run/x.jsonl", lambda path: ["prepare", *TEXT, "--set", f"data.train={path}"], {2}, FRONT, set()),
+    "documents": ("run/x.txt", lambda path: ["prepare", *TEXT, "--set", f"data.train={path}"], {2}, FRONT,
+                  {"deep", "deep-member", "nul-in-it", "link-outside", "gigabyte-of-nul"}),
+    "resume": ("run/x", lambda path: ["train", "--resume", path], {2}, WORKER, {"folder"}),
+    "bisect": (OUT + "metrics.jsonl", lambda path: ["bisect", ".", "."], {2}, WORKER, set()),
+    "verify": ("run/x", lambda path: ["verify", "--checkpoint", path], {2}, WORKER, {"folder"}),
+    "generate": ("run/x", lambda path: ["generate", "--prompt", "a", *TEXT, "--checkpoint", path], {2}, WORKER, {"folder"}),
+}
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_what_is_no_good_file_is_refused_by_one_line(slot, place):
+    where, words, codes, memory_mib, no_fault = SLOTS[slot]
+    path = place / where
+    kinds = [kind for kind in KINDS if kind not in no_fault]
+    if memory_mib == WORKER:  # each start costs; what a file holds is read by the same code as above
+        kinds = ["fifo", "device", "link-loop", "empty"]
+    for kind in kinds:
+        if path.is_symlink() or path.is_file():
+            path.unlink()
+        KINDS[kind](path)
+        before = contents(place)
+        done = run(place, words(path), memory_mib, NOBODY if kind == "unreadable" and os.geteuid() == 0 else None)
+        told = f"{slot}, {kind}: {done}"
+        assert done.returncode in codes, told
+        lines = done.stderr.splitlines()
+        if codes == {2}:
+            assert len(lines) == 1 and lines[0].startswith("["), told
+            assert str(path.name) in lines[0] or "metrics.jsonl" in lines[0], told
+        assert len(done.stdout) + len(done.stderr) < 5000 and "fault of samegrad" not in done.stderr, told
+        assert contents(place) == before, told
+        path.rmdir() if kind == "folder" else path.unlink(missing_ok=True)
+
+
+def test_the_longest_line_of_data_fits_into_little_memory_and_a_longer_one_is_refused(place):
+    ids = "[" + "0," * (4 * 2**20 - 100) + "0]"
+    (place / "run/x.jsonl").write_text('{"input_ids":' + ids + "}\n")
+    done = run(place, ["prepare", *TEXT, "--set", "data.train=x.jsonl"], FRONT)
+    assert done.returncode == 0, done
+    (place / "run/x.jsonl").write_text('{"text":"' + "a" * (8 << 20) + '"}\n')
+    done = run(place, ["prepare", *TEXT, "--set", "data.train=x.jsonl"], FRONT)
+    assert done.returncode == 2 and "longer than 8 MiB" in done.stderr, done
+
+
+@pytest.mark.parametrize("name", ["../outside/file", "/etc/hostname", "state.json\0x", "artifacts/../x", "state.json/", "", "."])
+def test_a_manifest_cannot_name_a_file_elsewhere(name, place):
+    folder = place / STEP
+    listed = [{"name": part, "size": (folder / part).stat().st_size, "sha256": sha256((folder / part).read_bytes())}
+              for part in PARTS]
+    for position in (0, 2, 3):
+        sign(folder, files=[*listed[:position], {**listed[position], "name": name}, *listed[position + 1:]])
+        done = run(place, ["checkpoints", folder], FRONT)
+        assert done.returncode == 3 and "expected " + PARTS[position] in done.stdout, done
+
+
+def test_a_part_that_is_a_link_is_refused_though_it_leads_to_the_same_bytes(place):
+    for part in PARTS:
+        (place / STEP / part).rename(place / "outside" / part)
+        (place / STEP / part).symlink_to(place / "outside" / part)
+        done = run(place, ["checkpoints", place / STEP], FRONT)
+        assert done.returncode == 3 and "not a regular file" in done.stdout, done
+        (place / STEP / part).unlink()
+        (place / "outside" / part).rename(place / STEP / part)
+    assert run(place, ["checkpoints", place / STEP], FRONT).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["../../outside/file", "/etc/hostname", "train\0x", "a/b", "\x1b[2J\nx"])
+def test_names_of_splits_in_a_data_lock_open_nothing(name, place):
+    split = {"samples": 4, "tokens": 40, "supervised_tokens": 20, "bytes": 100, "sha256": sha256(b"x")}
+    body = {"format": 1, "task": "lesson", "splits": {name: split}}
+    lock = place / OUT / "data.lock.json"
+    lock.write_text(json.dumps({**body, "digest": sha256(json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode())}))
+    before = contents(place / "outside")
+    done = run(place, ["plot", "--run", "."], FRONT)
+    assert done.returncode == 0, done
+    assert contents(place / "outside") == before
+
+
+def test_a_nul_in_a_configured_path_is_no_other_file(place):
+    (place / "run/a").write_text('{"text":"abc"}\n')
+    (place / "run/c.yaml").write_text('data: {task: text, train: "a\\0.jsonl"}\nmodel: {kind: decoder, vocabulary: 256}\n')
+    done = run(place, ["prepare", "--config", "c.yaml"], FRONT)
+    assert done.returncode == 2 and "'a\\x00.jsonl' is not UTF-8 without NUL bytes" in done.stderr and len(done.stderr.splitlines()) == 1, done
+
+
+@pytest.mark.parametrize("words", [["config", "--config"], ["checkpoints"], ["plot", "--run"]])
+def test_a_name_with_line_ends_and_escapes_is_told_in_one_line(words, place):
+    done = run(place, [*words, "a\nb\x1b[2J\x7f"], FRONT)
+    assert done.returncode == 2, done
+    assert len(done.stderr.splitlines()) == 1 and "\x1b" not in done.stderr and "a\\x0ab" in done.stderr, done
+
+
+def test_a_folder_whose_name_is_not_utf8_is_listed(place):
+    folder = os.fsencode(place / "run") + b"/\xff\xfe"
+    os.mkdir(folder)
+    make_checkpoint(pathlib.Path(os.fsdecode(folder)) / "step-0050")
+    done = subprocess.run([SAMEGRAD, "checkpoints", folder, "--json"], capture_output=True)
+    assert done.returncode == 0 and json.loads(done.stdout)["damaged"] == 0, done
