@@ -1,6 +1,5 @@
 #include "apps/samegrad/resume_legs.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include "apps/samegrad/start_worker.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
+#include "samegrad/base/regular_file.h"
 #include "samegrad/checkpoint/step_name.h"
 #include "samegrad/report/metrics.h"
 #include "samegrad/report/number_text.h"
@@ -20,12 +20,7 @@ namespace {
 
 class AppendedFile {
  public:
-  explicit AppendedFile(const std::filesystem::path& path)
-      : fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
-    if (fd_ < 0) {
-      throw RunError("verify-resume", path.string() + ": " + std::strerror(errno));
-    }
-  }
+  explicit AppendedFile(const std::filesystem::path& path) : fd_(open_for_appending(path, "verify-resume")) {}
   ~AppendedFile() { close(fd_); }
   AppendedFile(const AppendedFile&) = delete;
   AppendedFile& operator=(const AppendedFile&) = delete;

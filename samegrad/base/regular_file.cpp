@@ -14,6 +14,7 @@ namespace samegrad {
 namespace {
 
 std::string kind_of_file(mode_t mode) {
+  if (S_ISLNK(mode)) return "a link";
   if (S_ISDIR(mode)) return "a folder";
   if (S_ISFIFO(mode)) return "a pipe (FIFO)";
   if (S_ISSOCK(mode)) return "a socket";
@@ -42,6 +43,23 @@ RegularFile open_regular_file(const std::filesystem::path& path, std::string_vie
     refuse("is " + kind_of_file(info.st_mode) + "; a regular file is needed");
   }
   return {.descriptor = descriptor, .bytes = info.st_size};
+}
+
+int open_for_appending(const std::filesystem::path& path, std::string_view stage) {
+  // O_NONBLOCK: opening a FIFO would wait for a reader.
+  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  const int descriptor = open(path.c_str(), flags, 0666);
+  const int reason = errno;
+  struct stat info {};
+  if (lstat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    if (descriptor >= 0) close(descriptor);
+    throw InputError(stage, path.string() + ": is " + kind_of_file(info.st_mode) +
+                                "; a run writes to regular files of its own: move it away");
+  }
+  if (descriptor < 0) {
+    throw RunError(stage, path.string() + ": cannot be opened for writing: " + std::strerror(reason));
+  }
+  return descriptor;
 }
 
 }  // namespace samegrad

@@ -24,8 +24,8 @@ struct SafetensorsHeader {
 
 /// Parses the header's JSON (without the length before it). Refuses, with CheckError naming `file` and the tensor:
 /// anything but one object that starts with '{', a name twice, an unknown, missing or repeated member, a number that is
-/// negative, fractional or above 2^63 - 1, more than 64 dimensions, metadata that is not text, bytes that are not UTF-8, a NUL. It stops at the
-/// first mistake, so memory stays in proportion to the valid part. Local.
+/// negative, fractional or above 2^63 - 1, more than 64 dimensions, metadata that is not text, bytes that are not
+/// UTF-8, a NUL. It stops at the first mistake, so memory stays in proportion to the valid part. Local.
 SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& file);
 
 }  // namespace samegrad

@@ -54,7 +54,7 @@ Comparison comparison_from_json(const Json& json) {
   for (const Json& entry : json.at("parameters")) {
     ParameterComparison parameter;
     parameter.name = entry.at("name").get<std::string>();
-    parameter.shape = entry.at("shape").get<std::vector<std::int64_t>>();
+    for (const Json& size : entry.at("shape")) parameter.shape.push_back(whole_number(size));
     parameter.elements = whole_number(entry.at("elements"));
     parameter.outside = whole_number(entry.at("outside"));
     parameter.different = whole_number(entry.at("different"));

@@ -1,6 +1,5 @@
 #include "samegrad/report/metrics.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/base/mapped_file.h"
+#include "samegrad/base/regular_file.h"
 #include "samegrad/base/untrusted_json.h"
 
 namespace samegrad {
@@ -93,10 +93,7 @@ MetricsLog::MetricsLog(const std::filesystem::path& path, std::string run_id, st
   } else {
     write_file_atomically(path, "");
   }
-  descriptor_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (descriptor_ < 0) {
-    throw RunError(kStage, path.string() + ": cannot be opened for writing: " + std::strerror(errno));
-  }
+  descriptor_ = open_for_appending(path, kStage);
 }
 
 MetricsLog::MetricsLog(MetricsLog&& other) noexcept

@@ -27,6 +27,8 @@ std::string convert_to_png(const std::filesystem::path& svg, const std::filesyst
   // Named as write_file_atomically's, which `samegrad clean` knows when this process was killed.
   const std::filesystem::path partial =
       png.parent_path() / ("." + png.filename().string() + ".tmp-" + std::to_string(getpid()));
+  std::error_code error;
+  std::filesystem::remove(partial, error);  // a link there would be written through
   // Absolute paths: a name that begins with '-' must not become an option.
   std::string input = std::filesystem::absolute(svg).string();
   std::string output = std::filesystem::absolute(partial).string();
@@ -43,7 +45,6 @@ std::string convert_to_png(const std::filesystem::path& svg, const std::filesyst
   }
   if (failed != 0) return "no PNG of " + svg.string() + ": rsvg-convert: " + std::strerror(failed);
   const int status = wait_for(child);
-  std::error_code error;
   if (status == 0) std::filesystem::rename(partial, png, error);
   if (status == 0 && !error) return "";
   const std::string reason = status != 0 ? "rsvg-convert ended with " + std::to_string(status) : error.message();

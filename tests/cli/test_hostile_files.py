@@ -220,6 +220,29 @@ def test_names_of_splits_in_a_data_lock_open_nothing(name, place):
     assert contents(place / "outside") == before
 
 
+SMALL = ["data.train_sequences=32", "data.validation_sequences=4", "data.test_sequences=4", "data.shortest=4", "data.split=8",
+         "data.longest=16", "model.width=16", "model.heads=2", "model.feed_forward=16", "plan.updates=2", "plan.stop_at=1"]
+
+
+def test_a_training_writes_through_no_link_out_of_its_folder(place):
+    names = ["metrics.jsonl", "plan.json", "init.safetensors", "data.lock.json", "run.json", "report.json",
+             "data/train.jsonl", "final-stopped.safetensors"]
+    settings = [word for setting in SMALL for word in ("--set", setting)]
+    (place / OUT / "data").mkdir()
+    (place / OUT / "metrics.jsonl").unlink()
+    (place / "outside/file").write_text("{}\n")
+    for name in names:
+        (place / OUT / name).symlink_to(place / "outside/file")
+    before = contents(place / "outside")
+    done = run(place, ["train", *settings], WORKER)
+    assert done.returncode == 2 and "metrics.jsonl: is a link" in done.stderr, done
+    (place / OUT / "metrics.jsonl").unlink()
+    done = run(place, ["train", *settings], WORKER)
+    assert done.returncode == 0, done
+    assert contents(place / "outside") == before
+    assert [name for name in names if (place / OUT / name).is_symlink()] == ["report.json"]  # of evaluate
+
+
 def test_a_nul_in_a_configured_path_is_no_other_file(place):
     (place / "run/a").write_text('{"text":"abc"}\n')
     (place / "run/c.yaml").write_text('data: {task: text, train: "a\\0.jsonl"}\nmodel: {kind: decoder, vocabulary: 256}\n')
