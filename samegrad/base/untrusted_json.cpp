@@ -10,6 +10,7 @@ namespace samegrad {
 namespace {
 
 constexpr int kDeepestNesting = 100;
+constexpr std::size_t kLargestText = std::size_t{32} << 20;
 constexpr std::int64_t kMostValues = 1'000'000;
 constexpr std::size_t kLongestReason = 200;
 
@@ -52,6 +53,9 @@ class Watch {
 }  // namespace
 
 Json parse_untrusted_json(std::string_view text, std::string_view left_out) {
+  if (left_out.empty() && text.size() > kLargestText) {
+    refuse(std::to_string(text.size()) + " bytes; JSON has at most " + std::to_string(kLargestText));
+  }
   if (text.find('\0') != std::string_view::npos) refuse("it holds a NUL byte");
   Watch watch(left_out);
   try {

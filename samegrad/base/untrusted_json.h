@@ -17,8 +17,8 @@ class JsonRefused : public Json::exception {
 
 /// Parses one JSON value. Throws JsonRefused for: no JSON, a NUL byte (what follows it
 /// would go unread), a name twice in one object (readers disagree about which counts), nesting deeper than 100 (copies
-/// and comparisons recurse), more than a million values (each takes many times its text). The member `left_out` of the
-/// outermost object is passed over: it costs no memory. Local.
+/// and comparisons recurse), more than a million values (each takes many times its text), more than 32 MiB. The member
+/// `left_out` of the outermost object is passed over: it costs no memory, and the text may have any size. Local.
 Json parse_untrusted_json(std::string_view text, std::string_view left_out = {});
 
 /// The value as a whole number of least..most. Throws JsonRefused for any other, where a conversion would be undefined

@@ -36,6 +36,13 @@ TEST(UntrustedJson, DepthAndNumberOfValuesAreBounded) {
   EXPECT_EQ(refusal("[" + repeated("0,", 999'999) + "0]"), "more than 1000000 values");
 }
 
+TEST(UntrustedJson, ATextIsBoundedUnlessAMemberIsLeftOut) {
+  const std::string spaces((32 << 20) - 1, ' ');
+  EXPECT_EQ(parse_untrusted_json("7" + spaces), 7);
+  EXPECT_EQ(refusal("7" + spaces + " "), "33554433 bytes; JSON has at most 33554432");
+  EXPECT_EQ(parse_untrusted_json("7" + spaces + " ", "plan"), 7);
+}
+
 TEST(UntrustedJson, AReasonIsOneShortLineOfAscii) {
   for (const std::string& text : {"\"" + std::string(1'000'000, 'x'), std::string("\x1b[2J\n\xff"),
                                   std::string("{\"a\x1b\":1"), "{\"" + std::string(5'000, '\xc3') + "\":1}"}) {
