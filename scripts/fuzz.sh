@@ -9,6 +9,10 @@ seconds=${1:-60}
 [ $# -gt 0 ] && shift
 targets=${*:-$(find tests/fuzz -name '*_fuzz.cpp' | sed 's,.*/,,; s,_fuzz.cpp,,' | grep -v control | sort)}
 cmake --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log; exit 1; }
+# A program that a fault ends leaves its files.
+TMPDIR=$(mktemp -d -p /dev/shm)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 failed=0
 for target in $targets; do
   nice ninja -C build/fuzz -j1 "fuzz_$target" >build/fuzz.log 2>&1 || { cat build/fuzz.log; exit 1; }

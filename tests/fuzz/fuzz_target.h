@@ -48,12 +48,13 @@ void may_refuse(std::initializer_list<ExitCode> allowed, const Read& read) {
   }
 }
 
-/// A folder in memory that lasts as long as the program.
+/// A folder below TMPDIR, without it in memory, that lasts as long as a program that ends by itself.
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string name = "/dev/shm/samegrad-fuzz-XXXXXX";
-    require(mkdtemp(name.data()) != nullptr, "a folder in memory can be made");
+    const char* const parent = std::getenv("TMPDIR");
+    std::string name = std::string(parent == nullptr ? "/dev/shm" : parent) + "/samegrad-fuzz-XXXXXX";
+    require(mkdtemp(name.data()) != nullptr, "a folder can be made");
     path_ = name;
   }
   ~ScratchFolder() {
