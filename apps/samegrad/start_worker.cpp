@@ -15,6 +15,7 @@
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/checkpoint.h"
 #include "samegrad/comm/environment.h"
+#include "samegrad/comm/status_record.h"
 #include "samegrad/config/run_paths.h"
 #include "samegrad/launch/accelerate_intent.h"
 #include "samegrad/launch/launch.h"
@@ -137,6 +138,9 @@ LaunchOptions launch_options(const RunSection& run, int processes, const LaunchS
   options.processes = processes;
   options.share_memory = run.backend != "gloo";
   options.environment = pinned_environment(run);
+  if (const auto folder = process_environment(kStatusFolderVariable); folder && !folder->empty()) {
+    options.environment.emplace_back(kStatusFolderVariable, *folder);
+  }
   options.output = {.log_folder = settings.log_dir, .redirects = settings.redirects, .tee = settings.tee};
   options.restarts = {.max_restarts = static_cast<int>(settings.max_restarts),
                       .min_processes = static_cast<int>(settings.min_nproc)};

@@ -155,6 +155,7 @@ void GlooCommunicator::run(CallRecord call, const CallLabel& label, const std::f
     std::rethrow_exception(broken_);
   }
   call.number = ++number_;
+  label_ = &label;
   status_->enter(call);
   try {
     const Deadline deadline(label.timeout);

@@ -78,7 +78,9 @@ class GlooCommunicator final : public Communicator, public NativeAllReduce, publ
   // What went wrong: gloo_failure.cpp.
   [[noreturn]] void throw_late(const std::vector<int>& late, const CallLabel& label);
   [[noreturn]] void throw_closed(int peer, const CallLabel& label);
+  PeerStory story_of_gone(int peer, std::string_view words, const CallLabel& label) const;
   bool must_stop_waiting();
+  std::optional<PeerStory> story_by_record(int peer);
   [[noreturn]] void throw_seen();
   [[noreturn]] void throw_native_failure(const std::string& what, const CallLabel& label, const Deadline& deadline);
   [[noreturn]] void tell(PeerStory story);
@@ -100,6 +102,7 @@ class GlooCommunicator final : public Communicator, public NativeAllReduce, publ
   int exceptions_at_start_;
   std::exception_ptr broken_;  // what an earlier call threw, or that this rank has left
   bool said_end_ = false;
+  const CallLabel* label_ = nullptr;  // of the call it is in
   std::optional<PeerStory> seen_;     // while waiting
   std::unique_ptr<GlooWatch> watch_;  // last: it uses the others
 };

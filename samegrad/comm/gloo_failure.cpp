@@ -34,19 +34,22 @@ void GlooCommunicator::throw_late(const std::vector<int>& late, const CallLabel&
 }
 
 void GlooCommunicator::throw_closed(int peer, const CallLabel& label) {
-  const std::string words = last_words(peer);
+  tell(story_of_gone(peer, last_words(peer), label));
+}
+
+PeerStory GlooCommunicator::story_of_gone(int peer, std::string_view words, const CallLabel& label) const {
   const MissingPeer missing = missing_peer(peer);
   const std::size_t line = std::min(words.find('\n'), words.size());
   if (words.substr(0, line) == kGlooLeft) {
-    tell({peer, message_left(missing, label)});
+    return {peer, message_left(missing, label)};
   }
   if (!words.empty()) {
-    tell({peer, message_failed(missing, label, std::string_view(words).substr(line + 1))});
+    return {peer, message_failed(missing, label, words.substr(std::min(line + 1, words.size())))};
   }
   if (process_ended(peer)) {
-    tell({peer, message_died(missing, label)});
+    return {peer, message_died(missing, label)};
   }
-  tell({peer, message_lost(missing, ranks_[static_cast<std::size_t>(peer)].host_name, label)});
+  return {peer, message_lost(missing, ranks_[static_cast<std::size_t>(peer)].host_name, label)};
 }
 
 // All ranks have come to the call, then one fell out; of those on this host it can be seen which.
@@ -61,29 +64,38 @@ void GlooCommunicator::throw_native_failure(const std::string& what, const CallL
                 "' failed and names no rank: " + what.substr(0, what.find('\n'))});
 }
 
-// On the watch's thread, while this rank waits: has another rank told why the call cannot succeed, or does the record
-// of one say that it waits in another call? The messages themselves come in the order of ranks.
+// On the watch's thread, while this rank waits: has another rank told why the call cannot succeed? Does the record of
+// one say that it waits in another call, or has ended before this one? The messages themselves come in the order of
+// ranks.
 bool GlooCommunicator::must_stop_waiting() {
-  const CallRecord& mine = calls_[static_cast<std::size_t>(rank_)];
-  for (int peer = 0; peer < size(); ++peer) {
-    const std::optional<PeerRecord>& record = records_[static_cast<std::size_t>(peer)];
-    const std::optional<RankStatus> status = record ? record->read() : std::nullopt;
-    if (status && status->state == RankState::kWaiting && status->call.number == mine.number &&
-        !same_call(status->call, mine)) {
-      const bool first = peer < rank_;
-      seen_ = {-1, first ? message_different_calls(peer, status->call, rank_, mine)
-                         : message_different_calls(rank_, mine, peer, status->call)};
-      return true;
-    }
-  }
   try {
     if (const std::optional<std::string> told = store_->look(kGlooStoryKey, kStoreAnswers)) {
       seen_ = story_from_text(*told);
     }
+    for (int peer = 0; peer < size() && !seen_; ++peer) seen_ = story_by_record(peer);
   } catch (const std::exception&) {
     // The deadline ends the wait.
   }
   return seen_.has_value();
+}
+
+std::optional<PeerStory> GlooCommunicator::story_by_record(int peer) {
+  const CallRecord& mine = calls_[static_cast<std::size_t>(rank_)];
+  const std::optional<PeerRecord>& record = records_[static_cast<std::size_t>(peer)];
+  const std::optional<RankStatus> status = record ? record->read() : std::nullopt;
+  if (!status) return std::nullopt;
+  const CallRecord& theirs = status->call;
+  if (status->state == RankState::kWaiting && theirs.number == mine.number && !same_call(theirs, mine)) {
+    return PeerStory{-1, peer < rank_ ? message_different_calls(peer, theirs, rank_, mine)
+                                      : message_different_calls(rank_, mine, peer, theirs)};
+  }
+  const bool has_come = static_cast<std::int32_t>(theirs.number - mine.number) >= 0;
+  const bool left = status->state == RankState::kDone || status->state == RankState::kFailed;
+  const bool ended = process_ended(peer);  // before its words are looked for: afterwards there are no more
+  if (has_come || (!left && !ended)) return std::nullopt;
+  const std::string words = store_->look(gloo_end_key(peer), kStoreAnswers).value_or("");
+  if (words.empty() && !ended) return std::nullopt;  // it is about to say why
+  return story_of_gone(peer, words, *label_);
 }
 
 void GlooCommunicator::throw_seen() { tell(*seen_); }

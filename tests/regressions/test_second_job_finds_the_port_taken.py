@@ -12,7 +12,7 @@ from launched_run import SAMEGRAD, BIN  # noqa: E402
 
 
 def start(backend):
-    words = [SAMEGRAD, "launch", "--nproc", "2", "--backend", backend, "--", BIN / "init_probe"]
+    words = [SAMEGRAD, "launch", "--nproc", "2", "--backend", backend, "--no-prefix", "--", BIN / "init_probe"]
     return subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
