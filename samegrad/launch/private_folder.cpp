@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <system_error>
 
@@ -21,7 +22,15 @@ constexpr const char* kLock = "lock";
 
 bool take_lock(int fd) { return flock(fd, LOCK_EX | LOCK_NB) == 0; }
 
-/// Without a lock file a folder is just being made, or belongs to somebody else.
+/// So long an empty folder may be one that is just being made.
+constexpr std::time_t kBeingMadeSeconds = 60;
+
+/// Empty, and old: its launcher was killed before it had a lock.
+bool never_locked(const std::filesystem::path& folder) {
+  struct stat status {};
+  return stat(folder.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kBeingMadeSeconds;
+}
+
 void remove_abandoned(const std::filesystem::path& place) {
   std::error_code error;
   for (auto entry = std::filesystem::directory_iterator(place, error);
@@ -36,6 +45,8 @@ void remove_abandoned(const std::filesystem::path& place) {
         std::filesystem::remove_all(entry->path(), ignored);
       }
       close(fd);
+    } else if (errno == ENOENT && never_locked(entry->path())) {
+      rmdir(entry->path().c_str());  // fails where there is anything in it
     }
   }
 }
