@@ -125,7 +125,10 @@ std::string to_text(const std::vector<RankRow>& rows, const std::filesystem::pat
   const std::string state = run_state(rows);
   const int size = rows.front().status.world_size;
   std::string text = table.render() + "\n" + std::to_string(size) + (size == 1 ? " rank: " : " ranks: ") +
-                     (state == "running" ? "the training runs" : "the training has " + std::string(state)) + "\n";
+                     (state == "running"    ? "the training runs"
+                      : state == "finished" ? "the training has ended in good order"
+                                            : "the training has failed") +
+                     "\n";
   if (static_cast<int>(rows.size()) < size) {
     text += std::to_string(size - static_cast<int>(rows.size())) + " of them have left no record\n";
   }

@@ -68,6 +68,8 @@ class DataParallel {
   /// Whether a window is open, whose callables alone may call forward. Collective where it opens and the model had
   /// changed: ranks then compare its values.
   void set_in_window(bool open);
+  /// "" or what of the parameters has changed since the buckets were made, by the newest forward or window. Local.
+  std::string change_since_layout() const;
   /// A window was left without reduce(): the next one is refused on all ranks. Local.
   void note_abandoned_window() { abandoned_window_ = windows_; }
   /// Every check_sync_every windows all ranks compare their parameters. Collective.

@@ -85,6 +85,12 @@ void DataParallel::lay_out(const ModelTensors& model) {
   auto reducer = std::make_unique<Reducer>(std::move(trained), world_, options_);
   if (reducer_) reducer->follow(*reducer_);
   reducer_ = std::move(reducer);
+  reducer_->set_model_change([this] { return change_since_layout(); });
+}
+
+std::string DataParallel::change_since_layout() const {
+  if (mark_parameters_() == parameters_mark_) return "";
+  return changes_of_form(parameter_forms_, forms_of_parameters(read_model_().parameters));
 }
 
 void DataParallel::follow_changes() {

@@ -54,6 +54,11 @@ void ModelWindow::close() {
   if (generator_state_.defined()) set_default_generator_state(std::exchange(generator_state_, {}));
 }
 
+std::string ModelWindow::model_change() const {
+  const auto told = owner.lock();
+  return told ? told->change_since_layout() : Window::model_change();
+}
+
 void ModelWindow::inside_atom(bool inside) {
   if (const auto told = owner.lock()) told->set_paused(inside);
 }

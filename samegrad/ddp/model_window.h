@@ -36,6 +36,7 @@ class ModelWindow final : private ModelWindowParts, public Window {
 
  private:
   void inside_atom(bool inside) override;
+  std::string model_change() const override;
   void close();
 
   bool reduced_ = false;

@@ -180,6 +180,11 @@ void Reducer::end(bool synchronize) {
   ++backwards_;
   ++passes_;
   check_graph();
+  if (const std::string change = model_change_ ? model_change_() : ""; !change.empty()) {
+    fail("[ddp] rank " + std::to_string(world_.rank()) + ", backward " + std::to_string(backwards_) +
+         ": the model was changed between a forward and its backward: " + change +
+         "; change it before the forward, on every rank");
+  }
   if (const auto changed = watch_->changed_parameter(); changed && world_.size() > 1) {
     fail("[ddp] backward " + std::to_string(backwards_) + ": " + names_[*changed] +
          " was changed while backward ran, as by a hook that steps an optimizer with this rank's own gradient; step "

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,10 @@ class Reducer {
 
   /// Whether a no_sync scope is open, for the warning of a scope that does not cover both. Local.
   void set_no_sync(bool open) { no_sync_ = open; }
+
+  /// `change` gives "" or what of the model has changed since this reducer was made: asked at the end of a backward, it
+  /// is an error on all ranks, for what the forward used is no longer what is exchanged. Local.
+  void set_model_change(std::function<std::string()> change) { model_change_ = std::move(change); }
 
   /// Leaves the parameters, so that another may follow it. Local.
   void unhook() { watch_.reset(); }
@@ -97,6 +102,7 @@ class Reducer {
   std::int64_t exchanges_ = 0;
   std::int64_t stray_passes_ = 0;
   std::string failure_;
+  std::function<std::string()> model_change_;
   std::string change_;
   std::size_t agreed_parameters_ = 0;  // trained ones of the model that all ranks agreed on
   bool no_sync_ = false;

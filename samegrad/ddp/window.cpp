@@ -100,8 +100,12 @@ Window::~Window() {
   set_gradients(nullptr);
   if (stage_ == Stage::kLeft) return;
   try {
-    agree_no_failure(*comm_, failure_.empty() ? line("this rank left the window before its exchange") : failure_,
-                     static_cast<int>(ExitCode::kRunFailed), label("window"));
+    agree_no_failure(
+        *comm_,
+        failure_.empty()
+            ? line("left the window before its exchange: without reduce(), or by an exception between its calls")
+            : failure_,
+        static_cast<int>(ExitCode::kRunFailed), label("window"));
   } catch (const std::exception&) {  // the error that brought us here is the one to report
   }
 }
@@ -141,6 +145,7 @@ void Window::run_next_atom(bool has_units, const LossSums& loss_sums) {
   if (decision_.action != WindowAction::kTrain) return;
   if (stage_ != Stage::kOpen)
     throw_failure_line(line("backward() after reduce(); ask for the next window first"), kBadInput);
+  check_model();
   if (atom() >= atoms().end || !failure_.empty()) {  // reduce() tells all ranks
     ++backward_calls_;
     return;
@@ -155,11 +160,27 @@ void Window::run_next_atom(bool has_units, const LossSums& loss_sums) {
     sums = run(*gradient, loss_sums);
   });
   inside_atom(false);
+  check_model();
   keep_failure_of([&] { buffers_.finish_atom(atom()); });
   for (std::size_t k = 0; k < sums.size(); ++k) sums_[k].push_back(sums[k]);
   subtrees_.push(atom(), std::move(gradient));
   ++backward_calls_;
   seconds_.compute += seconds_since(start);
+}
+
+std::string Window::model_change() const {
+  for (const NamedTensor& named : parameters_->parameters()) {
+    if (!named.tensor.requires_grad()) return named.name + " is not trained any more";
+  }
+  return "";
+}
+
+void Window::check_model() {
+  if (const std::string change = model_change(); !change.empty()) {
+    fail(line("the model was changed while the window was open: " + change +
+              "; change it between windows, on every rank"),
+         ExitCode::kBadInput);
+  }
 }
 
 void Window::keep_failure_of(const std::function<void()>& step) {

@@ -89,6 +89,8 @@ class Window {
  protected:
   /// Told before an atom's forward (true) and after its backward (false). Local.
   virtual void inside_atom(bool /*inside*/) {}
+  /// "" or what of the model has changed since the window was asked for: an error on all ranks. Local.
+  virtual std::string model_change() const;
 
  private:
   using LossSums = std::function<std::vector<at::Tensor>()>;
@@ -106,6 +108,7 @@ class Window {
   [[noreturn]] void refuse_own_backward(const std::string& parameter) const;
   std::string missing_calls() const;
   std::string changed_parameter() const;
+  void check_model();
   void gather_losses();
   std::string unused_parameters() const;
   void exchange_gradient();

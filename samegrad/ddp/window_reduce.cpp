@@ -94,6 +94,7 @@ bool Window::reduce() {
   note_phase(*comm_, "exchange", update_);
   const Clock::time_point start = Clock::now();
   fail(missing_calls(), ExitCode::kBadInput);
+  check_model();
   fail(changed_parameter(), ExitCode::kBadInput);
   agree_no_failure(*comm_, failure_, failure_code_, label("window"));
   seconds_.wait += seconds_since(start);

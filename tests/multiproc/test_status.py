@@ -53,7 +53,7 @@ def test_a_stopped_rank_is_seen_while_the_others_wait_and_goes_on_when_it_is_wok
         training.kill()
         training.wait()
     assert status(tmp_path)["state"] == "finished" and conditions(tmp_path) == ["done", "done"]
-    assert "2 ranks: the training has finished" in done(tmp_path, SAMEGRAD, "status").stdout
+    assert "2 ranks: the training has ended in good order" in done(tmp_path, SAMEGRAD, "status").stdout
 
 
 @pytest.mark.parametrize("backend, phase", [("shm", "backward"), ("gloo", "exchange")])

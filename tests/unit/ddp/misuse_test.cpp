@@ -57,7 +57,7 @@ TEST(Misuse, ASecondWindowOnOneRankEndsAllByAnErrorThatNamesTheRank) {
     window.reduce();
   });
   EXPECT_THAT(errors[1], HasSubstr("the window of update 1 is open"));
-  EXPECT_THAT(errors[0], HasSubstr("rank 1, update 1: this rank left the window before its exchange"));
+  EXPECT_THAT(errors[0], HasSubstr("rank 1, update 1: left the window before its exchange"));
   EXPECT_EQ(errors[0], errors[2]);
 }
 

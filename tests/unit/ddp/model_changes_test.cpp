@@ -135,6 +135,53 @@ TEST(ModelChanges, OnOneRankWithOverlapAreNamedOnAllRanksInTheNameOfTheCall) {
   }
 }
 
+/// Those that autograd itself does not mind.
+std::vector<Case> changes_in_the_middle() {
+  std::vector<Case> all = changes();
+  std::erase_if(all, [](const Case& each) {
+    return each.of_buffers || each.said.starts_with("w is Float [5]") || each.said.starts_with("norm");
+  });
+  return all;
+}
+
+TEST(ModelChanges, BetweenAForwardAndItsBackwardAreAnErrorOnAllRanks) {
+  for (const Case& each : changes_in_the_middle()) {
+    for (const bool everywhere : {false, true}) {
+      for (const Overlap overlap : {Overlap::kOff, Overlap::kOn}) {
+        const std::vector<std::string> errors = run_ranks(2, [&](Communicator& comm) {
+          Sum model;
+          DistributedDataParallel ddp(model, world_of(comm), {.overlap = overlap});
+          const at::Tensor loss = ddp.forward(1.0);
+          if (everywhere || comm.rank() == 1) each.change(model);
+          loss.backward();
+        });
+        EXPECT_THAT(errors, Each(AllOf(HasSubstr("the model was changed between a forward and its backward: "),
+                                       HasSubstr(each.said))));
+      }
+    }
+  }
+}
+
+TEST(ModelChanges, InAnOpenWindowAreAnErrorOnAllRanksAlsoWhereTheyAreTakenBack) {
+  std::vector<Case> cases = changes_in_the_middle();
+  for (const bool everywhere : {false, true}) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const std::vector<std::string> errors = run_ranks(2, [&](Communicator& comm) {
+        Sum model;
+        DistributedDataParallel ddp(model, world_of(comm));
+        auto window = ddp.window({.count = 2, .atoms = 2});
+        window.backward([&] { return ddp.forward(1.0); });
+        if (everywhere || comm.rank() == 1) cases[i].change(model);
+        window.backward([&] { return ddp.forward(1.0); });
+        if (i == 0) model->parameter("w").requires_grad_(true);
+        window.reduce();
+      });
+      EXPECT_THAT(errors, Each(AllOf(HasSubstr("the model was changed while the window was open: "),
+                                     HasSubstr(cases[i].said))));
+    }
+  }
+}
+
 TEST(ModelChanges, OnAllRanksAlikeTakeEffectInBackwardAndInWindows) {
   for (const bool overlap : {false, true}) {
     for (const Case& each : changes()) {
