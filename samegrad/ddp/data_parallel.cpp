@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/comm/agreement.h"
@@ -177,13 +178,14 @@ void DataParallel::log_choices() const {
 
 std::string DataParallel::describe() const {
   const auto said = [](bool value, const char* yes, const char* no) { return std::string(value ? yes : no); };
+  const std::string layout = reducer_->describe();
   return "DistributedDataParallel: " + std::to_string(world_.size()) + " ranks over " + std::string(world_.backend()) +
          ", " + said(options_.reduction == GradientReduction::kSum, "sum", "mean") + " of gradients in " +
          said(options_.order == ReductionOrder::kNative, "the backend's own order", "canonical order") + ", overlap " +
          said(options_.overlap == Overlap::kOn, "on", "off") + ", buffers " +
          said(options_.broadcast_buffers, "from rank 0 before each training forward",
               "each rank's own in training, rank 0's before evaluation") +
-         "\n" + reducer_->describe();
+         ", bucket layout " + xxh3_128_hex(layout) + "\n" + layout;
 }
 
 }  // namespace samegrad

@@ -4,6 +4,7 @@
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/embedding.h>
 
+#include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/ddp/distributed_data_parallel.h"
 #include "tests/unit/comm/counting_communicator.h"
@@ -60,6 +61,8 @@ TEST(Dtypes, ABucketHoldsOneDtypeAndTheLayoutIsPrintable) {
                              "bucket 4: Half, 64 bytes: half"}) {
       EXPECT_THAT(said, HasSubstr(line));
     }
+    const std::size_t end_of_line = said.find('\n');
+    EXPECT_TRUE(said.substr(0, end_of_line).ends_with("bucket layout " + xxh3_128_hex(said.substr(end_of_line + 1))));
   });
 }
 
