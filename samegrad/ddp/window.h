@@ -56,9 +56,9 @@ class Window {
   std::int64_t atom() const { return atoms().begin + backward_calls_; }
 
   /// The next of this rank's atoms: runs `loss_sum` (forward; returns the sum of the losses of the atom's units) and
-  /// its backward into a gradient of +0, unless the atom weighs 0. To be called once for each of the request's atoms.
-  /// An exception of `loss_sum` is kept and thrown by reduce(), on every rank. Where all ranks skip or stop, does
-  /// nothing. Local.
+  /// its backward, as into a gradient of +0, unless the atom weighs 0. To be called once for each of the request's
+  /// atoms. An exception of `loss_sum` is kept and thrown by reduce(), on every rank. Where all ranks skip or stop,
+  /// does nothing. Local.
   void backward(const std::function<at::Tensor()>& loss_sum);
   /// The same for an atom of `units` supervised units; with 0, nothing is run. Where every atom of a rank is given its
   /// units, reduce() refuses a sum that is not the request's count. Local.
