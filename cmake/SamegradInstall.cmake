@@ -44,7 +44,7 @@ foreach(_header ${_headers})
   install(FILES ${PROJECT_SOURCE_DIR}/${_header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${_folder} COMPONENT library)
 endforeach()
 
-install(TARGETS samegrad_library samegrad_base samegrad_no_faults samegrad_objective samegrad_plan samegrad_comm samegrad_join
+install(TARGETS samegrad_library samegrad_base samegrad_kernels samegrad_no_faults samegrad_objective samegrad_plan samegrad_comm samegrad_join
                 samegrad_ddp samegrad_checkpoint samegrad_module_checkpoint
         EXPORT samegrad ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/samegrad)

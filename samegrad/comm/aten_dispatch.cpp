@@ -18,6 +18,7 @@
 
 #include "samegrad/base/check.h"
 #include "samegrad/base/digest.h"
+#include "samegrad/kernels/isa.h"
 
 // Of the MKL inside libtorch (it comes without headers); absent from a libtorch that has none.
 extern "C" {
@@ -121,6 +122,7 @@ Dispatch effective_dispatch() {
   Dispatch dispatch;
   dispatch.at("processor") = processor();
   dispatch.at("aten_capability") = at::get_cpu_capability();
+  dispatch.at("samegrad_kernels") = isa_name(kernel_isa());
   dispatch.at("mkl_cbwr") = mkl_cbwr();
   dispatch.at("mkl_branch") = mkl_branch();
   dispatch.at("onednn_max_isa") = onednn_setting({"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}, "DEFAULT");

@@ -20,9 +20,10 @@ struct DispatchFact {
 
 /// All that decides bits, and nothing else: a difference in any of them may change the gradient. Host name, number of
 /// cores and clock are not here, nor is the number of processes.
-inline constexpr std::array<DispatchFact, 11> kDispatchFacts{{
+inline constexpr std::array<DispatchFact, 12> kDispatchFacts{{
     {"processor", "vendor, family and model by CPUID"},
     {"aten_capability", "instructions of ATen's own kernels"},
+    {"samegrad_kernels", "instructions of samegrad's own kernels"},
     {"mkl_cbwr", "MKL's mode of reproducible results"},
     {"mkl_branch", "instructions of MKL's kernels"},
     {"onednn_max_isa", "most instructions that oneDNN may use"},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/kernels/adamw.h"
 
 namespace samegrad {
 namespace {
@@ -61,23 +62,16 @@ class AdamW final : public Optimizer {
     // beta^t by repeated multiplication: IEEE arithmetic alone, so no libm can make ranks or machines differ.
     beta1_power_ *= config_.beta1;
     beta2_power_ *= config_.beta2;
-    const auto keep = static_cast<float>(1.0 - learning_rate * config_.weight_decay);
-    const auto beta1 = static_cast<float>(config_.beta1);
-    const auto beta2 = static_cast<float>(config_.beta2);
-    const auto fresh1 = static_cast<float>(1.0 - config_.beta1);
-    const auto fresh2 = static_cast<float>(1.0 - config_.beta2);
-    const auto step_size = static_cast<float>(learning_rate / (1.0 - beta1_power_));
-    const auto root_correction = static_cast<float>(std::sqrt(1.0 - beta2_power_));
-    const auto epsilon = static_cast<float>(config_.epsilon);
-    const std::span<float> mean = state_[0].values.span();
-    const std::span<float> square = state_[1].values.span();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const float g = gradient[i];
-      mean[i] = beta1 * mean[i] + fresh1 * g;
-      square[i] = beta2 * square[i] + fresh2 * (g * g);
-      const float denominator = std::sqrt(square[i]) / root_correction + epsilon;
-      values[i] = values[i] * keep - step_size * (mean[i] / denominator);
-    }
+    const AdamwScalars scalars{.keep = static_cast<float>(1.0 - learning_rate * config_.weight_decay),
+                               .beta1 = static_cast<float>(config_.beta1),
+                               .beta2 = static_cast<float>(config_.beta2),
+                               .fresh1 = static_cast<float>(1.0 - config_.beta1),
+                               .fresh2 = static_cast<float>(1.0 - config_.beta2),
+                               .step_size = static_cast<float>(learning_rate / (1.0 - beta1_power_)),
+                               .root_correction = static_cast<float>(std::sqrt(1.0 - beta2_power_)),
+                               .epsilon = static_cast<float>(config_.epsilon)};
+    adamw_step(scalars, gradient.data(), state_[0].values.span().data(), state_[1].values.span().data(), values.data(),
+               static_cast<std::int64_t>(values.size()));
   }
 
   Json scalars() const override {

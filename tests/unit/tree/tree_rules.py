@@ -8,7 +8,7 @@ import re
 
 READ_THE_KERNEL = {"comm", "launch"}  # files of /proc and /sys
 UNTRUSTED_JSON = "samegrad/base/untrusted_json.cpp"
-LAYERS = "base config data plan objective comm ddp model train checkpoint report".split()
+LAYERS = "base kernels config data plan objective comm ddp model train checkpoint report".split()
 # Starts processes: it needs to know what is asked for and how ranks find each other, and nothing of what they compute.
 LAUNCH_MAY_INCLUDE = re.compile(r"samegrad/(base/.*|launch/.*|comm/(environment|launched_ranks|status_record)\.h|config/run_config\.h)")
 TORCH_LAYERS = {"ddp", "model", "train"}
