@@ -128,23 +128,33 @@ void edge_tile(TilePlace place, std::int64_t rows, std::int64_t columns) {
   }
 }
 
+/// Panels whose rows lie in one piece: row after row of b, as memory likes to be read.
+void pack_rows(const MatrixView<float>& b, std::int64_t depth, std::int64_t panels, float* to) {
+  for (std::int64_t p = 0; p < depth; ++p) {
+    const float* const from = b.values + p * b.row_stride;
+    for (std::int64_t panel = 0; panel < panels; ++panel) {
+      float* const row = to + (panel * depth + p) * kTileColumns;
+      store_as(row, load_as<Register>(from + panel * kTileColumns));
+      store_as(row + kWide, load_as<Register>(from + panel * kTileColumns + kWide));
+    }
+  }
+}
+
 /// b as panels of kTileColumns columns, each row after row; the last is filled up with zeros.
 void pack(const MatrixView<float>& b, std::int64_t depth, std::int64_t columns, float* to) {
-  for (std::int64_t first = 0; first < columns; first += kTileColumns, to += depth * kTileColumns) {
-    const std::int64_t width = columns - first < kTileColumns ? columns - first : kTileColumns;
-    const float* const from = b.values + first * b.column_stride;
+  const std::int64_t whole = columns / kTileColumns;
+  if (b.column_stride == 1) pack_rows(b, depth, whole, to);
+  for (std::int64_t panel = b.column_stride == 1 ? whole : 0; panel * kTileColumns < columns; ++panel) {
+    const float* const from = b.values + panel * kTileColumns * b.column_stride;
+    const std::int64_t width = panel < whole ? kTileColumns : columns - whole * kTileColumns;
+    float* row = to + panel * depth * kTileColumns;
     std::int64_t p = 0;
-    if (b.column_stride == 1 && width == kTileColumns) {
-      for (; p < depth; ++p) {
-        store_as(to + p * kTileColumns, load_as<Register>(from + p * b.row_stride));
-        store_as(to + p * kTileColumns + kWide, load_as<Register>(from + p * b.row_stride + kWide));
-      }
-    } else if (b.row_stride == 1 && width == kTileColumns) {
-      for (; p + 4 <= depth; p += 4) pack_four(from + p, b.column_stride, to + p * kTileColumns);
+    if (b.row_stride == 1 && width == kTileColumns) {
+      for (; p + 4 <= depth; p += 4, row += 4 * kTileColumns) pack_four(from + p, b.column_stride, row);
     }
-    for (; p < depth; ++p) {
+    for (; p < depth; ++p, row += kTileColumns) {
       for (std::int64_t j = 0; j < kTileColumns; ++j) {
-        to[p * kTileColumns + j] = j < width ? from[p * b.row_stride + j * b.column_stride] : 0.0F;
+        row[j] = j < width ? from[p * b.row_stride + j * b.column_stride] : 0.0F;
       }
     }
   }

@@ -149,16 +149,32 @@ struct HeadSums : torch::autograd::Function<HeadSums> {
   }
 };
 
+Whole whole_of(const PackedBatch& batch, std::int64_t choices, std::int64_t most_logits) {
+  return {at::tensor(batch.targets, at::kLong),
+          batch.weights.empty() ? at::Tensor() : at::tensor(batch.weights, at::kDouble), choices,
+          std::max(std::int64_t{64}, most_logits / choices)};
+}
+
 }  // namespace
 
 Model::LossAndZ head_sums(const at::Tensor& x, const LinearParameters& head, const PackedBatch& batch, bool with_z,
                           std::int64_t most_logits) {
-  const std::int64_t choices = head.weight.size(0);
-  const Whole whole{at::tensor(batch.targets, at::kLong),
-                    batch.weights.empty() ? at::Tensor() : at::tensor(batch.weights, at::kDouble), choices,
-                    std::max(std::int64_t{64}, most_logits / choices)};
+  const Whole whole = whole_of(batch, head.weight.size(0), most_logits);
   const std::vector<at::Tensor> sums = HeadSums::apply(x, head.weight, head.bias, whole);
   return {sums[0], with_z ? sums[1] : at::Tensor()};
+}
+
+double loss_of_logits(const at::Tensor& logits, const PackedBatch& batch) {
+  const Whole whole = whole_of(batch, logits.size(1), logits.numel());
+  const at::Tensor probabilities = logits.detach().clone(at::MemoryFormat::Contiguous);
+  std::vector<double> log_sums(static_cast<std::size_t>(logits.size(0)));
+  double loss = 0.0;
+  double z = 0.0;
+  AT_DISPATCH_FLOATING_TYPES(logits.scalar_type(), "loss_of_logits", [&] {
+    whole.part<scalar_t>(0, logits.size(0))
+        .forward(probabilities.mutable_data_ptr<scalar_t>(), log_sums.data(), loss, z);
+  });
+  return loss;
 }
 
 }  // namespace samegrad

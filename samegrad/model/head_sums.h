@@ -16,4 +16,7 @@ namespace samegrad {
 Model::LossAndZ head_sums(const at::Tensor& x, const LinearParameters& head, const PackedBatch& batch, bool with_z,
                           std::int64_t most_logits = std::int64_t{1} << 22);
 
+/// The loss of head_sums() for logits [tokens, choices] that are there already: the same bits, without gradient. Local.
+double loss_of_logits(const at::Tensor& logits, const PackedBatch& batch);
+
 }  // namespace samegrad

@@ -10,6 +10,7 @@
 #include "samegrad/base/check.h"
 #include "samegrad/base/error.h"
 #include "samegrad/ddp/recompute.h"
+#include "tests/unit/ddp/counting_allocator.h"
 #include "tests/unit/model/fused_cases.h"
 
 namespace samegrad {
@@ -138,6 +139,24 @@ TEST(FusedOperations, RefuseAGradientOfTheGradientByName) {
       EXPECT_NE(std::string(error.what()).find("no gradient of its gradient"), std::string::npos) << error.what();
     }
   }
+}
+
+TEST(HeadSums, LogitsOfManyChoicesNeverExistAtOnce) {
+  CountingAllocator& allocator = CountingAllocator::installed();
+  constexpr std::int64_t kTokens = 640;
+  constexpr std::int64_t kChoices = 1000;
+  const PackedBatch batch = batch_of(kTokens, kChoices, false);
+  const Tensors inputs{at::ones({kTokens, 4}).requires_grad_(), at::ones({kChoices, 4}).requires_grad_(),
+                       at::zeros({kChoices}).requires_grad_()};
+  const auto most_taken = [&](std::int64_t most_logits) {
+    allocator.most = allocator.live;
+    const std::int64_t before = allocator.live;
+    gradients_of(head_sums(inputs[0], linear_at(inputs, 1), batch, false, most_logits).loss, inputs);
+    return allocator.most - before;
+  };
+  constexpr std::int64_t kAll = kTokens * kChoices * 4;
+  EXPECT_LT(most_taken(kChoices), kAll / 4);
+  EXPECT_GT(most_taken(kTokens * kChoices), kAll) << "what has all of them would be seen";
 }
 
 TEST(HeadSums, ANanCountsWhereItsTokenIsSupervisedOnly) {
