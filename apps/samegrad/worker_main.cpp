@@ -1,4 +1,6 @@
 // samegrad-worker: the program that computes. samegrad or a launcher starts it; it takes the same command line.
+#include <malloc.h>
+
 #include <exception>
 #include <iostream>
 
@@ -34,6 +36,13 @@ int run_worker(int argc, const char* const* argv) {
   return exit_code;
 }
 
+/// What an atom frees, the next one takes again: without this the C library gives it back to the system and gets it
+/// page by page (docs/performance.md).
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that it takes
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
 /// For the report of an error only: the environment itself may be what is wrong.
 int rank_or_zero() {
   try {
@@ -47,6 +56,7 @@ int rank_or_zero() {
 }  // namespace samegrad
 
 int main(int argc, char** argv) {
+  samegrad::keep_freed_memory();
   try {
     return samegrad::run_worker(argc, argv);
   } catch (const std::exception& error) {

@@ -24,7 +24,7 @@ std::vector<TrainerName> names_accepted_where_off() {
   const std::string float32 = "everything is computed in float32";
   const std::string cpu = "it is for accelerators, and this is for CPUs";
   const std::string whole_model = "every process holds the whole model";
-  const std::string compiled = "operations are libtorch's own, as they are";
+  const std::string compiled = "operations are samegrad's and libtorch's own, as they are";
   const std::string hub = "nothing is sent anywhere";
   const std::string leave = "leave it out";
   return {

@@ -2,7 +2,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
@@ -11,6 +10,8 @@
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "samegrad/model/linear.h"
 
 namespace samegrad {
 namespace {
@@ -32,7 +33,7 @@ at::Tensor self_attention(const at::Tensor& x, std::span<const std::int64_t> off
                           AttentionShape shape, const Dropout& dropout, std::int64_t layer) {
   const std::int64_t tokens = x.size(0);
   const std::int64_t width = x.size(1);
-  const at::Tensor qkv = at::linear(x, parameters.in_projection.weight, parameters.in_projection.bias)
+  const at::Tensor qkv = linear(x, parameters.in_projection)
                              .view({tokens, 3, shape.heads, width / shape.heads})
                              .permute({1, 2, 0, 3});  // [3, heads, tokens, head width]
   std::vector<std::int64_t> lengths;
@@ -53,8 +54,7 @@ at::Tensor self_attention(const at::Tensor& x, std::span<const std::int64_t> off
     rows.push_back(mixed.squeeze(0).transpose(0, 1).reshape({length, width}));
   }
   const at::Tensor mixed = at::cat(rows, 0);
-  return dropout(at::linear(mixed, parameters.out_projection.weight, parameters.out_projection.bias),
-                 {layer, DropoutPlace::kAttention});
+  return dropout(linear(mixed, parameters.out_projection), {layer, DropoutPlace::kAttention});
 }
 
 }  // namespace samegrad

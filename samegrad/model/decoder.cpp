@@ -1,13 +1,15 @@
 #include "samegrad/model/decoder.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/linear.h>
 
 #include "samegrad/ddp/recompute.h"
 #include "samegrad/model/attention.h"
 #include "samegrad/model/dropout.h"
 #include "samegrad/model/embedding.h"
 #include "samegrad/model/feed_forward.h"
+#include "samegrad/model/head_sums.h"
+#include "samegrad/model/linear.h"
+#include "samegrad/model/norm.h"
 
 namespace samegrad {
 
@@ -21,19 +23,28 @@ Decoder::Decoder(const ModelConfig& config, std::span<const at::Tensor> paramete
   head_ = cursor.linear();
 }
 
-at::Tensor Decoder::logits(const PackedBatch& batch, const std::optional<DropoutKey>& key) const {
+at::Tensor Decoder::hidden(const PackedBatch& batch, const std::optional<DropoutKey>& key) const {
   const Dropout dropout(dropout_, key);
   at::Tensor x = embed(batch, token_, position_);
   for (std::int64_t i = 0; const LayerParameters& layer : layers_) {
     const auto run = [=, offsets = batch.offsets, heads = heads_](const at::Tensor& in) {
-      const at::Tensor mixed =
-          in + self_attention(normalise(in, layer.norm1), offsets, layer, {heads, /*causal=*/true}, dropout, i);
-      return mixed + feed_forward(normalise(mixed, layer.norm2), layer, dropout, i);
+      const auto [mixed, normal] = sum_and_normalise(
+          in, self_attention(normalise(in, layer.norm1), offsets, layer, {heads, /*causal=*/true}, dropout, i),
+          layer.norm2);
+      return mixed + feed_forward(normal, layer, dropout, i);
     };
     x = recomputed_ ? recompute(run, x) : run(x);
     ++i;
   }
-  return at::linear(normalise(x, norm_), head_.weight, head_.bias);
+  return normalise(x, norm_);
+}
+
+at::Tensor Decoder::logits(const PackedBatch& batch, const std::optional<DropoutKey>& key) const {
+  return linear(hidden(batch, key), head_);
+}
+
+Model::LossAndZ Decoder::sums(const PackedBatch& batch, const std::optional<DropoutKey>& key, bool with_z) const {
+  return head_sums(hidden(batch, key), head_, batch, with_z);
 }
 
 }  // namespace samegrad

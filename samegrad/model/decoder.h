@@ -20,7 +20,13 @@ class Decoder final : public Model {
 
   at::Tensor logits(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const override;
 
+ protected:
+  LossAndZ sums(const PackedBatch& batch, const std::optional<DropoutKey>& dropout, bool with_z) const override;
+
  private:
+  /// What the head turns into logits: [tokens, width].
+  at::Tensor hidden(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const;
+
   std::int64_t heads_;
   double dropout_;
   bool recomputed_;

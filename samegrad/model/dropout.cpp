@@ -1,52 +1,39 @@
 #include "samegrad/model/dropout.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 
 #include "samegrad/base/check.h"
 #include "samegrad/base/philox.h"
+#include "samegrad/kernels/dropout_mask.h"
 
 namespace samegrad {
-namespace {
-
-/// The mask's values: 0 or 1 / (1 - probability). Four neighbours share a Philox block. Which are 0 does not depend on
-/// Element.
-template <typename Element>
-at::Tensor dropout_mask(const at::Tensor& like, double probability, const DropoutKey& key, DropoutOperation operation,
-                        std::int64_t first_element) {
-  at::Tensor mask =
-      at::empty(like.sizes(), like.options().dtype(c10::CppTypeToScalarType<Element>::value).requires_grad(false));
-  auto* values = mask.template mutable_data_ptr<Element>();
-  const auto threshold = static_cast<float>(probability);
-  const auto kept = static_cast<Element>(1.0 / (1.0 - probability));
-  const PhiloxKey philox = philox_key(key.seed, PhiloxStream::kDropout);
-  PhiloxCounter block{};
-  std::int64_t block_index = -1;
-  for (std::int64_t i = 0; i < mask.numel(); ++i) {
-    const std::int64_t element = first_element + i;
-    if (element / 4 != block_index) {
-      block_index = element / 4;
-      block = philox4x32({static_cast<std::uint32_t>(block_index), static_cast<std::uint32_t>(operation.number()),
-                          static_cast<std::uint32_t>(key.atom), static_cast<std::uint32_t>(key.update)},
-                         philox);
-    }
-    values[i] = philox_unit_float(block[static_cast<std::size_t>(element % 4)]) < threshold ? Element{0} : kept;
-  }
-  return mask;
-}
-
-}  // namespace
-
 Dropout::Dropout(double probability, const std::optional<DropoutKey>& key)
     : probability_(probability), key_(probability > 0.0 ? key : std::nullopt) {
   SAMEGRAD_CHECK_OP(probability, >=, 0.0);
   SAMEGRAD_CHECK_OP(probability, <, 1.0);
 }
 
+std::optional<at::Tensor> Dropout::mask(at::IntArrayRef shape, at::ScalarType type, DropoutOperation operation,
+                                        std::int64_t first_element) const {
+  if (!active()) return std::nullopt;
+  const PhiloxKey key = philox_key(key_->seed, PhiloxStream::kDropout);
+  const MaskNumbers numbers{.key0 = key[0],
+                            .key1 = key[1],
+                            .operation = static_cast<std::uint32_t>(operation.number()),
+                            .atom = static_cast<std::uint32_t>(key_->atom),
+                            .update = static_cast<std::uint32_t>(key_->update)};
+  at::Tensor mask = at::empty(shape, at::TensorOptions().dtype(type));
+  AT_DISPATCH_FLOATING_TYPES(type, "dropout_mask", [&] {
+    dropout_mask(numbers, static_cast<float>(probability_), static_cast<scalar_t>(1.0 / (1.0 - probability_)),
+                 first_element, mask.numel(), mask.mutable_data_ptr<scalar_t>());
+  });
+  return mask;
+}
+
 at::Tensor Dropout::operator()(const at::Tensor& x, DropoutOperation operation, std::int64_t first_element) const {
-  if (!active()) return x;
-  return x * (x.scalar_type() == at::kDouble ? dropout_mask<double>(x, probability_, *key_, operation, first_element)
-                                             : dropout_mask<float>(x, probability_, *key_, operation, first_element));
+  return active() ? x * *mask(x.sizes(), x.scalar_type(), operation, first_element) : x;
 }
 
 }  // namespace samegrad

@@ -35,8 +35,13 @@ class Dropout {
 
   bool active() const { return key_.has_value(); }
 
-  /// x with each element kept and divided by (1 - probability), or zeroed with that probability. Element i of `x` (in
-  /// row-major order) takes the mask's element first_element + i: operations on parts of one whole number them apart.
+  /// The mask of a tensor of that shape: 0 with the probability, else 1 / (1 - probability); undefined where not
+  /// active(). Element i (in row-major order) is the mask's element first_element + i: operations on parts of one whole
+  /// number them apart. Which are 0 does not depend on the type. Local.
+  std::optional<at::Tensor> mask(at::IntArrayRef shape, at::ScalarType type, DropoutOperation operation,
+                                 std::int64_t first_element = 0) const;
+
+  /// x times its mask. Local.
   at::Tensor operator()(const at::Tensor& x, DropoutOperation operation, std::int64_t first_element = 0) const;
 
  private:

@@ -1,4 +1,4 @@
-// The position-wise half of a Transformer layer, and its normalisation.
+// The position-wise half of a Transformer layer.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,11 +10,9 @@
 
 namespace samegrad {
 
-/// linear2(dropout(gelu(linear1(x)))) with the exact (erf) GELU, then dropout. x: [tokens, width]. Local.
+/// linear2(dropout(gelu(linear1(x)))) with the exact (erf) GELU, then dropout. x: [tokens, width]. Backward keeps the
+/// inner layer's values and its slopes, with the dropout in both. Local.
 at::Tensor feed_forward(const at::Tensor& x, const LayerParameters& parameters, const Dropout& dropout,
                         std::int64_t layer);
-
-/// Layer normalisation over the last dimension with PyTorch's epsilon, 1e-5. Local.
-at::Tensor normalise(const at::Tensor& x, const NormParameters& parameters);
 
 }  // namespace samegrad

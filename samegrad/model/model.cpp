@@ -1,10 +1,5 @@
 #include "samegrad/model/model.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/logsumexp.h>
-#include <ATen/ops/sum.h>
-#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include "samegrad/base/check.h"
@@ -14,28 +9,14 @@
 
 namespace samegrad {
 
-namespace {
-
-at::Tensor weighed_sum(const at::Tensor& logits, const PackedBatch& batch) {
-  const at::Tensor targets = at::tensor(batch.targets, at::kLong);
-  const at::Tensor losses = at::cross_entropy_loss(logits, targets, /*weight=*/{}, at::Reduction::None, kIgnoreTarget);
-  if (batch.weights.empty()) return at::sum(losses, at::kDouble);
-  return at::sum(losses.to(at::kDouble) * at::tensor(batch.weights, at::kDouble));
-}
-
-}  // namespace
-
 at::Tensor Model::loss_sum(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const {
   if (batch.tokens() == 0) return at::zeros({}, at::kDouble);
-  return weighed_sum(logits(batch, dropout), batch);
+  return sums(batch, dropout, /*with_z=*/false).loss;
 }
 
 Model::LossAndZ Model::loss_and_z_sums(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const {
   if (batch.tokens() == 0) return {at::zeros({}, at::kDouble), at::zeros({}, at::kDouble)};
-  const at::Tensor logits = this->logits(batch, dropout);
-  const at::Tensor supervised = at::tensor(batch.targets, at::kLong).ne(kIgnoreTarget);
-  const at::Tensor z = at::logsumexp(logits, {1}).to(at::kDouble) * supervised;
-  return {weighed_sum(logits, batch), at::sum(z * z)};
+  return sums(batch, dropout, /*with_z=*/true);
 }
 
 std::unique_ptr<Model> make_model(const ModelConfig& config, std::vector<at::Tensor> parameters) {

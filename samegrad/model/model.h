@@ -38,6 +38,10 @@ class Model {
     at::Tensor z;
   };
   LossAndZ loss_and_z_sums(const PackedBatch& batch, const std::optional<DropoutKey>& dropout) const;
+
+ protected:
+  /// The sums of a batch that has tokens; z is undefined without `with_z`. Local.
+  virtual LossAndZ sums(const PackedBatch& batch, const std::optional<DropoutKey>& dropout, bool with_z) const = 0;
 };
 
 /// The config's model over `parameters` (in the order of parameter_specs(); float32 or float64; kept by reference to

@@ -13,15 +13,15 @@ std::int64_t optimizer_blocks(const OptimizerConfig& optimizer) {
 }
 
 // Values that one token leaves for backward. A layer keeps the inputs of its two norms and their outputs, q, k and v,
-// the mixed values three times (per sample, joined, projected), and both sides of the activation function.
+// the mixed values three times (per sample, joined, projected), and the activation function's values and slopes.
 std::int64_t values_per_token(const ModelConfig& model, std::int64_t longest_sequence) {
   std::int64_t layer = 10 * model.width + 2 * model.feed_forward;
   // Attention weights are kept only where dropout works on them: scores, softmax, mask, product.
-  if (model.dropout > 0.0) layer += 3 * model.width + 2 * model.feed_forward + 4 * model.heads * longest_sequence;
+  if (model.dropout > 0.0) layer += 3 * model.width + 4 * model.heads * longest_sequence;
   const std::int64_t choices = model.kind == "encoder" ? model.classes : model.vocabulary;
   // Recomputed, a layer keeps its input; in backward one layer at a time has all.
   const std::int64_t layers = model.gradient_checkpointing ? model.layers * model.width + layer : model.layers * layer;
-  return layers + 2 * model.width + 3 * choices;
+  return layers + 2 * model.width + choices;
 }
 
 }  // namespace

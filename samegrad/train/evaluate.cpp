@@ -2,9 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <exception>
@@ -14,6 +12,7 @@
 
 #include "samegrad/base/error.h"
 #include "samegrad/comm/agreement.h"
+#include "samegrad/model/head_sums.h"
 #include "samegrad/objective/window_units.h"
 #include "samegrad/plan/atom_tree.h"
 #include "samegrad/train/weighed_batch.h"
@@ -59,12 +58,14 @@ BatchSums evaluate_batch(const Model& model, const SampleSource& source, const W
   const at::Tensor targets =
       at::from_blob(batch.targets.data(), {batch.tokens()}, at::TensorOptions().dtype(at::kLong));
   const at::Tensor logits = model.logits(batch, std::nullopt);
-  const at::Tensor losses =
-      at::cross_entropy_loss(logits, targets, {}, at::Reduction::None, kIgnoreTarget).to(at::kDouble);
-  sums.token_loss_sum = losses.sum().item<double>();
-  sums.loss_sum = batch.weights.empty() ? sums.token_loss_sum
-                                        : (losses * at::tensor(batch.weights, at::kDouble)).sum().item<double>();
   sums.correct = logits.argmax(-1).eq(targets).sum().item<std::int64_t>();
+  sums.loss_sum = loss_of_logits(logits, batch);
+  sums.token_loss_sum = sums.loss_sum;
+  if (!batch.weights.empty()) {
+    PackedBatch unweighted = batch;
+    unweighted.weights.clear();
+    sums.token_loss_sum = loss_of_logits(logits, unweighted);
+  }
   return sums;
 }
 

@@ -3,6 +3,7 @@
 
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
@@ -26,12 +27,14 @@ class CountingAllocator final : public c10::Allocator {
     const std::lock_guard lock(mutex_);
     taken_[memory] = static_cast<std::int64_t>(bytes);
     live += taken_[memory];
+    most = std::max(most, live);
     return {memory, memory, &release, at::Device(at::kCPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
   void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
 
   std::int64_t live = 0;  ///< bytes taken and not given back
+  std::int64_t most = 0;  ///< the largest `live` since it was last set
 
  private:
   static void release(void* memory) {

@@ -32,6 +32,9 @@ class CountingModel final : public Model {
   }
 
   mutable std::vector<std::int64_t> seen;
+
+ protected:
+  LossAndZ sums(const PackedBatch&, const std::optional<DropoutKey>&, bool) const override { return {}; }
 };
 
 /// The same logits after every token.
@@ -41,6 +44,9 @@ class ConstantModel final : public Model {
   at::Tensor logits(const PackedBatch& batch, const std::optional<DropoutKey>&) const override {
     return logits_.unsqueeze(0).repeat({batch.tokens(), 1});
   }
+
+ protected:
+  LossAndZ sums(const PackedBatch&, const std::optional<DropoutKey>&, bool) const override { return {}; }
 
  private:
   at::Tensor logits_;
