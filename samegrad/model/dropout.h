@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "samegrad/kernels/keyed_mask.h"
 #include "samegrad/model/model.h"
 
 namespace samegrad {
@@ -34,6 +35,9 @@ class Dropout {
   Dropout(double probability, const std::optional<DropoutKey>& key);
 
   bool active() const { return key_.has_value(); }
+
+  /// The operation's mask, for kernels that apply it themselves. Requires active().
+  KeyedMask mask(DropoutOperation operation) const;
 
   /// x with each element kept and divided by (1 - probability), or zeroed with that probability. Element i of `x` (in
   /// row-major order) takes the mask's element first_element + i: operations on parts of one whole number them apart.
