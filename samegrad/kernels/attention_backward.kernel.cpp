@@ -26,9 +26,9 @@ void gradients_of_scores(const HeadOfSample& head, const WeightBlock& block, con
   for (std::int64_t r = 0; r < block.rows; ++r) {
     const std::int64_t seen = block.seen(r);
     const std::int64_t chunks = chunks_of<Element>(block.seen_by_tile(r));
-    const Register<Element> largest = zero + rows.largest[r];
-    const Register<Element> inverse = zero + rows.inverse[r];
-    const Register<Element> product = zero + rows.product[r];
+    const Register<Element> largest = every(rows.largest[r]);
+    const Register<Element> inverse = every(rows.inverse[r]);
+    const Register<Element> product = every(rows.product[r]);
     if (dropout != nullptr) mask_of_row(*dropout, head, block, r, mask);
     for (std::int64_t c = 0; c < chunks; ++c) {
       Register<Element> weight = exp2_register<Element>(load_register(scores.at(c, r)) - largest) * inverse;

@@ -101,7 +101,9 @@ template <typename Element>
 template <typename Element>
 [[gnu::always_inline]] static inline Register<Element> sums_of_rows(Register<Element> (&rows)[kWidth<Element>]) {
   transpose_square<Element>(rows);
+#pragma GCC unroll 4
   for (int stride = kWidth<Element> / 2; stride > 0; stride /= 2) {
+#pragma GCC unroll 8
     for (int i = 0; i < stride; ++i) rows[i] += rows[i + stride];
   }
   return rows[0];
@@ -111,7 +113,9 @@ template <typename Element>
 template <typename Element>
 [[gnu::always_inline]] static inline Register<Element> largest_of_rows(Register<Element> (&rows)[kWidth<Element>]) {
   transpose_square<Element>(rows);
+#pragma GCC unroll 4
   for (int stride = kWidth<Element> / 2; stride > 0; stride /= 2) {
+#pragma GCC unroll 8
     for (int i = 0; i < stride; ++i) rows[i] = larger<Element>(rows[i], rows[i + stride]);
   }
   return rows[0];

@@ -16,7 +16,7 @@ struct RowState {
 template <typename Element>
 [[gnu::always_inline]] inline Register<Element> mask_scores(const WeightBlock& block, std::int64_t r,
                                                             Panel<Element> scores) {
-  const Register<Element> lowest = Register<Element>{} - static_cast<Element>(__builtin_inf());
+  const Register<Element> lowest = every(-static_cast<Element>(__builtin_inf()));
   const std::int64_t seen = block.seen(r);
   const std::int64_t chunks = chunks_of<Element>(block.seen_by_tile(r));
   Register<Element> largest = lowest;
@@ -54,7 +54,7 @@ void weights_of_scores(const HeadOfSample& head, const WeightBlock& block, const
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t r = group + i;
       const std::int64_t chunks = chunks_of<Element>(block.seen_by_tile(r));
-      const Register<Element> subtracted = Register<Element>{} + state.largest[r];
+      const Register<Element> subtracted = every(state.largest[r]);
       if (dropout != nullptr) mask_of_row(*dropout, head, block, r, mask);
       Register<Element> sum{};
       for (std::int64_t c = 0; c < chunks; ++c) {

@@ -51,7 +51,7 @@ template <typename Element, int kRows, int kChunks, int kLeftStep, int kLeftRow>
     for (int c = 0; c < kChunks; ++c) columns[c] = load_register(right + c * right_chunk);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const Register<Element> value = Register<Element>{} + left[r * kLeftRow];
+      const Register<Element> value = every(left[r * kLeftRow]);
 #pragma GCC unroll 2
       for (int c = 0; c < kChunks; ++c) tile.sums[r][c] += value * columns[c];
     }
@@ -60,25 +60,26 @@ template <typename Element, int kRows, int kChunks, int kLeftStep, int kLeftRow>
   }
 }
 
+/// `from` is the tile's first row and chunk, in a panel whose chunks are `chunk_step` elements apart.
 template <typename Element, int kRows, int kChunks>
-[[gnu::always_inline]] static inline void load_tile(Tile<Element, kRows, kChunks>& tile, Panel<Element> from,
-                                                    std::int64_t row, std::int64_t chunk, bool zero) {
+[[gnu::always_inline]] static inline void load_tile(Tile<Element, kRows, kChunks>& tile, const Element* from,
+                                                    std::int64_t chunk_step) {
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
     for (int c = 0; c < kChunks; ++c) {
-      tile.sums[r][c] = zero ? Register<Element>{} : load_register(from.at(chunk + c, row + r));
+      tile.sums[r][c] = load_register(from + c * chunk_step + r * kWidth<Element>);
     }
   }
 }
 
 template <typename Element, int kRows, int kChunks>
-[[gnu::always_inline]] static inline void store_tile(const Tile<Element, kRows, kChunks>& tile, Panel<Element> to,
-                                                     std::int64_t row, std::int64_t chunk) {
+[[gnu::always_inline]] static inline void store_tile(const Tile<Element, kRows, kChunks>& tile, Element* to,
+                                                     std::int64_t chunk_step) {
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-    for (int c = 0; c < kChunks; ++c) store_register(to.at(chunk + c, row + r), tile.sums[r][c]);
+    for (int c = 0; c < kChunks; ++c) store_register(to + c * chunk_step + r * kWidth<Element>, tile.sums[r][c]);
   }
 }
 
@@ -87,13 +88,14 @@ template <typename Element, int kRows, int kChunks>
 static void multiply_tile(Panel<Element> left, Panel<Element> right, Panel<Element> out, std::int64_t row,
                           std::int64_t chunk, std::int64_t depth, bool add) {
   constexpr int kSide = kWidth<Element>;
-  Tile<Element, kRows, kChunks> tile;
-  load_tile(tile, out, row, chunk, !add);
+  Element* const result = out.at(chunk, row);
+  Tile<Element, kRows, kChunks> tile{};
+  if (add) load_tile(tile, result, out.rows * kSide);
   for (std::int64_t k = 0; k < depth; k += kSide) {
     add_terms<Element, kRows, kChunks, 1, kSide>(tile, left.at(k / kSide, row), right.at(chunk, k), right.rows * kSide,
                                                  at_most(kSide, depth - k));
   }
-  store_tile(tile, out, row, chunk);
+  store_tile(tile, result, out.rows * kSide);
 }
 
 template <typename Element, int kRows>
@@ -125,11 +127,12 @@ template <typename Element, int kRows, int kChunks>
 static void add_transposed_tile(Panel<Element> left, Panel<Element> right, Panel<Element> out, std::int64_t out_row,
                                 std::int64_t left_column, std::int64_t chunk, std::int64_t first, std::int64_t last) {
   constexpr int kSide = kWidth<Element>;
+  Element* const result = out.at(chunk, out_row);
   Tile<Element, kRows, kChunks> tile;
-  load_tile(tile, out, out_row, chunk, /*zero=*/false);
+  load_tile(tile, result, out.rows * kSide);
   add_terms<Element, kRows, kChunks, kSide, 1>(tile, left.at(left_column / kSide, first) + left_column % kSide,
                                                right.at(chunk, first), right.rows * kSide, last - first);
-  store_tile(tile, out, out_row, chunk);
+  store_tile(tile, result, out.rows * kSide);
 }
 
 /// Rows of one tile of a transposed product: they lie in one register.
@@ -163,7 +166,8 @@ static void pack_rows(const Element* from, std::int64_t step, std::int64_t rows,
   }
 }
 
-/// The rows become columns: to has a row for each of `columns`, and zeros in its columns after the last row.
+/// The rows become columns: `to` has a row for each of `columns`. Its columns after the last row, up to a whole chunk,
+/// repeat that row.
 template <typename Element>
 static void pack_transposed(const Element* from, std::int64_t step, std::int64_t rows, std::int64_t columns,
                             Panel<Element> to) {
@@ -172,8 +176,9 @@ static void pack_transposed(const Element* from, std::int64_t step, std::int64_t
     const std::int64_t present = at_most(kSide, rows - row);
     for (std::int64_t column = 0; column < columns; column += kSide) {
       Register<Element> square[kSide];
+#pragma GCC unroll 16
       for (int i = 0; i < kSide; ++i) {
-        square[i] = i < present ? load_first(from + (row + i) * step + column, columns - column) : Register<Element>{};
+        square[i] = load_first(from + (row + at_most(i, present - 1)) * step + column, columns - column);
       }
       transpose_square<Element>(square);
       const std::int64_t count = at_most(kSide, columns - column);

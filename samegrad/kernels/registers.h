@@ -51,6 +51,12 @@ template <typename Element>
   __builtin_memcpy(to, &values, sizeof values);
 }
 
+/// All elements the same. (0 + value would be an addition: it changes -0.)
+template <typename Element>
+[[gnu::always_inline]] static inline Register<Element> every(Element value) {
+  return value - Register<Element>{};
+}
+
 /// The first `count` elements from memory, which ends there; 0 in the others.
 template <typename Element>
 [[gnu::always_inline]] static inline Register<Element> load_first(const Element* from, std::int64_t count) {
@@ -73,30 +79,46 @@ template <typename Element>
   return values;
 }
 
+/// The lower, or upper, halves' elements of two registers in turn.
+template <typename Values>
+[[gnu::always_inline]] static inline Values interleave_lower(Values a, Values b) {
+  constexpr int kElements = sizeof(Values) / sizeof(a[0]);
+  if constexpr (kElements == 16) {
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  } else if constexpr (kElements == 8) {
+    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+  } else if constexpr (kElements == 4) {
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  } else {
+    return __builtin_shufflevector(a, b, 0, 2);
+  }
+}
+template <typename Values>
+[[gnu::always_inline]] static inline Values interleave_upper(Values a, Values b) {
+  constexpr int kElements = sizeof(Values) / sizeof(a[0]);
+  if constexpr (kElements == 16) {
+    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  } else if constexpr (kElements == 8) {
+    return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+  } else if constexpr (kElements == 4) {
+    return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  } else {
+    return __builtin_shufflevector(a, b, 1, 3);
+  }
+}
+
 /// Rows `i` and `i + kWidth / 2` become rows `2 i` and `2 i + 1`, their elements in turn: log2(kWidth) times over, that
 /// is the transposed square.
 template <typename Element>
 [[gnu::always_inline]] static inline void transpose_square(Register<Element> (&rows)[kWidth<Element>]) {
   constexpr int kSide = kWidth<Element>;
+#pragma GCC unroll 4
   for (int stride = 1; stride < kSide; stride *= 2) {
     Register<Element> next[kSide];
 #pragma GCC unroll 8
     for (int i = 0; i < kSide / 2; ++i) {
-      const Register<Element> a = rows[i];
-      const Register<Element> b = rows[i + kSide / 2];
-      if constexpr (kSide == 16) {
-        next[2 * i] = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-        next[2 * i + 1] = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-      } else if constexpr (kSide == 8) {
-        next[2 * i] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-        next[2 * i + 1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-      } else if constexpr (kSide == 4) {
-        next[2 * i] = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-        next[2 * i + 1] = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-      } else {
-        next[2 * i] = __builtin_shufflevector(a, b, 0, 2);
-        next[2 * i + 1] = __builtin_shufflevector(a, b, 1, 3);
-      }
+      next[2 * i] = interleave_lower(rows[i], rows[i + kSide / 2]);
+      next[2 * i + 1] = interleave_upper(rows[i], rows[i + kSide / 2]);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kSide; ++i) rows[i] = next[i];
@@ -133,7 +155,7 @@ template <typename Element>
   constexpr int kCount = sizeof Power::kCoefficients / sizeof(Element);
   const Register<Element> shifted = x + Power::kRounding;
   const Register<Element> rest = x - (shifted - Power::kRounding);
-  Register<Element> sum = Register<Element>{} + Power::kCoefficients[kCount - 1];
+  Register<Element> sum = every(Power::kCoefficients[kCount - 1]);
 #pragma GCC unroll 12
   for (int i = kCount - 2; i >= 0; --i) sum = sum * rest + Power::kCoefficients[i];
   sum = sum * rest + Element{1};
