@@ -60,11 +60,12 @@ void backward(const PackedShape& shape, const KeyedMask* dropout, const Element*
 }  // namespace
 
 std::int64_t attention_scratch_elements(std::int64_t longest, std::int64_t head_width) {
-  const std::int64_t keys = (longest + kWidest - 1) / kWidest * kWidest;
+  const std::int64_t rows = (longest + kWidest - 1) / kWidest * kWidest;
   const std::int64_t width = (head_width + kWidest - 1) / kWidest * kWidest;
-  // Keys and values, both transposed; keys; gradients of both. Of a block: three operands, weights and their gradient,
-  // a row of the mask.
-  return 5 * keys * width + 3 * kAttentionBlockRows * width + 2 * kAttentionBlockRows * kAttentionBlockKeys +
+  // The backward's, which needs more: queries, the result's gradient and the queries' gradient, three numbers a row; of
+  // a block of keys: keys and values transposed, keys, gradients of both; weights and their gradient; a row of the
+  // mask.
+  return 3 * rows * (width + 1) + 5 * kAttentionBlockKeys * width + 2 * kAttentionBlockRows * kAttentionBlockKeys +
          kAttentionBlockKeys + kWidest;
 }
 

@@ -8,12 +8,12 @@ namespace {
 
 constexpr double kLn2 = 0.69314718055994530942;
 
-/// Of a block's rows.
+/// Of a sample's rows.
 template <typename Element>
 struct RowStatistics {
-  Element largest[kAttentionBlockRows];
-  Element inverse[kAttentionBlockRows];
-  Element product[kAttentionBlockRows];  ///< D
+  Element* largest;
+  Element* inverse;
+  Element* product;  ///< D
 };
 
 /// scores -> weights with dropout, products (dO V') -> dS; both 0 where a row does not see, up to its tile's end.
@@ -24,11 +24,12 @@ void gradients_of_scores(const HeadOfSample& head, const WeightBlock& block, con
   constexpr int kSide = kWidth<Element>;
   const Register<Element> zero{};
   for (std::int64_t r = 0; r < block.rows; ++r) {
+    const std::int64_t row = block.row + r;
     const std::int64_t seen = block.seen(r);
     const std::int64_t chunks = chunks_of<Element>(block.seen_by_tile(r));
-    const Register<Element> largest = every(rows.largest[r]);
-    const Register<Element> inverse = every(rows.inverse[r]);
-    const Register<Element> product = every(rows.product[r]);
+    const Register<Element> largest = every(rows.largest[row]);
+    const Register<Element> inverse = every(rows.inverse[row]);
+    const Register<Element> product = every(rows.product[row]);
     if (dropout != nullptr) mask_of_row(*dropout, head, block, r, mask);
     for (std::int64_t c = 0; c < chunks; ++c) {
       Register<Element> weight = exp2_register<Element>(load_register(scores.at(c, r)) - largest) * inverse;
@@ -57,10 +58,32 @@ void add_to_keys(const WeightBlock& block, Panel<Element> left, Panel<Element> r
                  Panel<Element> out) {
   for (std::int64_t key = 0; key < block.keys; key += kTransposedRows<Element>) {
     const std::int64_t hidden = block.causal ? block.key + key - block.row : 0;  // rows that come before the key
-    add_transposed(left, right, out, block.key + key, key, chunks, hidden > 0 ? hidden : 0, block.rows);
+    add_transposed(left, right, out, key, key, chunks, hidden > 0 ? hidden : 0, block.rows);
   }
 }
 
+/// D, and what forward left, of all rows of a sample and head. `gradients`: dO; mixed: O, whose rows are `step` apart.
+template <typename Element>
+void row_statistics(const PackedShape& shape, const HeadOfSample& head, Panel<Element> gradients, const Element* mixed,
+                    std::int64_t step, const Element* statistics, const RowStatistics<Element>& rows) {
+  constexpr int kSide = kWidth<Element>;
+  for (std::int64_t group = 0; group < head.length; group += kSide) {
+    Register<Element> parts[kSide] = {};
+    for (std::int64_t i = 0; i < at_most(kSide, head.length - group); ++i) {
+      const std::int64_t row = group + i;
+      for (std::int64_t c = 0; c * kSide < shape.head_width; ++c) {
+        parts[i] += load_register(gradients.at(c, row)) *
+                    load_first(mixed + row * step + c * kSide, shape.head_width - c * kSide);
+      }
+      const Element* const left = statistics + ((head.first_token + row) * shape.heads + head.head) * 2;
+      rows.largest[row] = left[0];
+      rows.inverse[row] = left[1];
+    }
+    store_register(rows.product + group, sums_of_rows<Element>(parts));
+  }
+}
+
+/// Keys stay where they are, in blocks, and all rows pass them: what passes is the smaller part of a block's operands.
 template <typename Element>
 void backward(const PackedShape& shape, const KeyedMask* dropout, const Element* qkv, const Element* mixed,
               const Element* statistics, const Element* gradient, Element* qkv_gradient, Element* scratch) {
@@ -70,63 +93,53 @@ void backward(const PackedShape& shape, const KeyedMask* dropout, const Element*
   const std::int64_t chunks = chunks_of<Element>(width);
   const double scale = 1.0 / __builtin_sqrt(static_cast<double>(width));
   for_each_head(shape, [&](const HeadOfSample& head) {
+    const std::int64_t length = head.length;
+    const std::int64_t padded = round_up(length, 16);
+    const std::int64_t most_keys = at_most(kAttentionBlockKeys, padded);
     Element* free = scratch;
-    const std::int64_t padded = round_up(head.length, 16);
-    Panel<Element> columns_k = take_panel(free, width, head.length);
-    Panel<Element> columns_v = take_panel(free, width, head.length);
-    Panel<Element> keys = take_panel(free, head.length, width);
-    Panel<Element> key_gradient = take_panel(free, padded, width);
-    Panel<Element> value_gradient = take_panel(free, padded, width);
-    Panel<Element> queries = take_panel(free, kAttentionBlockRows, width);
-    Panel<Element> gradients = take_panel(free, kAttentionBlockRows, width);
-    Panel<Element> query_gradient = take_panel(free, kAttentionBlockRows, width);
-    Panel<Element> scores = take_panel(free, kAttentionBlockRows, kAttentionBlockKeys);
-    Panel<Element> products = take_panel(free, kAttentionBlockRows, kAttentionBlockKeys);
-    for (std::int64_t i = 0; i < kAttentionBlockKeys + kWidth<Element>; ++i) free[i] = 0;  // factors of no weight
-    const Element* of_head = qkv + head.first_token * step + head.head * width;
-    Element* result = qkv_gradient + head.first_token * step + head.head * width;
-    pack_transposed(of_head + mixed_step, step, head.length, width, columns_k);
-    pack_transposed(of_head + 2 * mixed_step, step, head.length, width, columns_v);
-    pack_rows(of_head + mixed_step, step, head.length, head.length, width, Element{1}, keys);
-    for (std::int64_t i = 0; i < padded * chunks * kWidth<Element>; ++i) {
-      key_gradient.values[i] = 0;
-      value_gradient.values[i] = 0;
-    }
-    for (std::int64_t row = 0; row < head.length; row += kAttentionBlockRows) {
-      const std::int64_t rows = at_most(kAttentionBlockRows, head.length - row);
-      const std::int64_t place = (head.first_token + row) * mixed_step + head.head * width;
-      pack_rows(of_head + row * step, step, rows, round_up(rows, kRowGroup), width,
-                static_cast<Element>(scale * kLog2E), queries);
-      pack_rows(gradient + place, mixed_step, rows, round_up(rows, kRowGroup), width, Element{1}, gradients);
-      RowStatistics<Element> of_rows;
-      for (std::int64_t group = 0; group < rows; group += kWidth<Element>) {
-        Register<Element> parts[kWidth<Element>] = {};
-        for (std::int64_t i = 0; i < at_most(kWidth<Element>, rows - group); ++i) {
-          const Element* from = mixed + place + (group + i) * mixed_step;
-          for (std::int64_t c = 0; c < chunks; ++c) {
-            parts[i] += load_register(gradients.at(c, group + i)) *
-                        load_first(from + c * kWidth<Element>, width - c * kWidth<Element>);
-          }
-          const std::int64_t statistic = (head.first_token + row + group + i) * shape.heads + head.head;
-          of_rows.largest[group + i] = statistics[2 * statistic];
-          of_rows.inverse[group + i] = statistics[2 * statistic + 1];
-        }
-        store_register(of_rows.product + group, sums_of_rows<Element>(parts));
+    const Panel<Element> queries = take_panel(free, padded, width);
+    const Panel<Element> gradients = take_panel(free, padded, width);
+    const Panel<Element> query_gradient = take_panel(free, padded, width);
+    const RowStatistics<Element> rows{free, free + padded, free + 2 * padded};
+    free += 3 * padded;
+    const Panel<Element> columns_k = take_panel(free, width, most_keys);
+    const Panel<Element> columns_v = take_panel(free, width, most_keys);
+    const Panel<Element> keys = take_panel(free, most_keys, width);
+    const Panel<Element> key_gradient = take_panel(free, most_keys, width);
+    const Panel<Element> value_gradient = take_panel(free, most_keys, width);
+    const Panel<Element> scores = take_panel(free, kAttentionBlockRows, most_keys);
+    const Panel<Element> products = take_panel(free, kAttentionBlockRows, most_keys);
+    fill_zero(free, kAttentionBlockKeys + kWidth<Element>);  // a mask has factors of no weight after its end
+    const std::int64_t place = head.first_token * mixed_step + head.head * width;
+    const Element* const of_head = qkv + head.first_token * step + head.head * width;
+    Element* const result = qkv_gradient + head.first_token * step + head.head * width;
+    pack_rows(of_head, step, length, padded, width, static_cast<Element>(scale * kLog2E), queries);
+    pack_rows(gradient + place, mixed_step, length, padded, width, Element{1}, gradients);
+    row_statistics(shape, head, gradients, mixed + place, mixed_step, statistics, rows);
+    for (std::int64_t key = 0; key < length; key += kAttentionBlockKeys) {
+      const std::int64_t here = at_most(kAttentionBlockKeys, length - key);
+      const Element* const of_keys = of_head + key * step + mixed_step;
+      pack_transposed(of_keys, step, here, width, columns_k);
+      pack_transposed(of_keys + mixed_step, step, here, width, columns_v);
+      pack_rows(of_keys, step, here, here, width, Element{1}, keys);
+      fill_zero(key_gradient.values, most_keys * chunks * kWidth<Element>);
+      fill_zero(value_gradient.values, most_keys * chunks * kWidth<Element>);
+      for (std::int64_t row = shape.causal ? key : 0; row < length; row += kAttentionBlockRows) {
+        const std::int64_t count = at_most(kAttentionBlockRows, length - row);
+        const std::int64_t seen = shape.causal ? at_most(here, row + count - key) : here;
+        const WeightBlock block{row, count, key, seen, shape.causal};
+        multiply_seen(block, from_row(queries, row), columns_k, width, scores);
+        multiply_seen(block, from_row(gradients, row), columns_v, width, products);
+        gradients_of_scores(head, block, dropout, scores, products, free, rows);
+        add_to_keys(block, scores, from_row(gradients, row), chunks, value_gradient);
+        add_to_keys(block, products, from_row(queries, row), chunks, key_gradient);
+        multiply_weights(block, products, keys, chunks, from_row(query_gradient, row), /*add=*/key > 0);
       }
-      const std::int64_t seen = shape.causal ? row + rows : head.length;
-      for (std::int64_t key = 0; key < seen; key += kAttentionBlockKeys) {
-        const WeightBlock block{row, rows, key, at_most(kAttentionBlockKeys, seen - key), shape.causal};
-        multiply_seen(block, queries, columns_k, width, scores);
-        multiply_seen(block, gradients, columns_v, width, products);
-        gradients_of_scores(head, block, dropout, scores, products, free, of_rows);
-        add_to_keys(block, scores, gradients, chunks, value_gradient);
-        add_to_keys(block, products, queries, chunks, key_gradient);
-        multiply_weights(block, products, keys, chunks, query_gradient, /*add=*/key > 0);
-      }
-      unpack_rows(query_gradient, rows, width, static_cast<Element>(scale), result + row * step, step);
+      // The queries that dS' met were scaled to powers of two.
+      unpack_rows(key_gradient, here, width, static_cast<Element>(kLn2), result + key * step + mixed_step, step);
+      unpack_rows(value_gradient, here, width, Element{1}, result + key * step + 2 * mixed_step, step);
     }
-    unpack_rows(key_gradient, head.length, width, static_cast<Element>(kLn2), result + mixed_step, step);
-    unpack_rows(value_gradient, head.length, width, Element{1}, result + 2 * mixed_step, step);
+    unpack_rows(query_gradient, length, width, static_cast<Element>(scale), result, step);
   });
 }
 

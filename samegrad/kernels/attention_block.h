@@ -4,6 +4,8 @@
 // For kernel files only (isa.h): everything here is of the file that includes it.
 #pragma once
 
+#include <cstddef>
+
 #include "samegrad/kernels/attention.h"
 #include "samegrad/kernels/panel.h"
 
@@ -61,27 +63,36 @@ template <typename Element>
   return panel;
 }
 
-/// out = rows of left x columns of right, as far as they are seen.
+template <typename Element>
+[[gnu::always_inline]] static inline void fill_zero(Element* values, std::int64_t count) {
+  __builtin_memset(values, 0, static_cast<std::size_t>(count) * sizeof(Element));
+}
+
+/// The panel from `row` on.
+template <typename Element>
+[[gnu::always_inline]] static inline Panel<Element> from_row(Panel<Element> panel, std::int64_t row) {
+  return {panel.at(0, row), panel.rows};
+}
+
+/// out = rows of left x columns of right, which are the block's keys, as far as they are seen.
 template <typename Element>
 [[gnu::always_inline]] static inline void multiply_seen(const WeightBlock& block, Panel<Element> left,
                                                         Panel<Element> right, std::int64_t depth, Panel<Element> out) {
-  const Panel<Element> columns{right.at(block.key / kWidth<Element>, 0), right.rows};
   const std::int64_t rows = round_up(block.rows, kRowGroup);
   for (std::int64_t r = 0; r < rows;) {
     const std::int64_t chunks = chunks_of<Element>(block.seen_by_tile(r));
-    r = multiply(left, columns, out, r, rows, chunks, depth, /*add=*/false);
+    r = multiply(left, right, out, r, rows, chunks, depth, /*add=*/false);
   }
 }
 
-/// out = (or, where `add`, +=) the weights that are seen x rows of right.
+/// out = (or, where `add`, +=) the weights that are seen x rows of right, which are the block's keys.
 template <typename Element>
 [[gnu::always_inline]] static inline void multiply_weights(const WeightBlock& block, Panel<Element> weights,
                                                            Panel<Element> right, std::int64_t chunks,
                                                            Panel<Element> out, bool add) {
-  const Panel<Element> of_keys{right.at(0, block.key), right.rows};
   const std::int64_t rows = round_up(block.rows, kRowGroup);
   for (std::int64_t r = 0; r < rows;) {
-    r = multiply(weights, of_keys, out, r, rows, chunks, block.seen_by_tile(r), add);
+    r = multiply(weights, right, out, r, rows, chunks, block.seen_by_tile(r), add);
   }
 }
 

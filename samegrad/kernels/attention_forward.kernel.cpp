@@ -86,7 +86,7 @@ void forward(const PackedShape& shape, const KeyedMask* dropout, const Element* 
     Panel<Element> queries = take_panel(free, kAttentionBlockRows, width);
     Panel<Element> scores = take_panel(free, kAttentionBlockRows, kAttentionBlockKeys);
     Panel<Element> sums = take_panel(free, kAttentionBlockRows, width);
-    for (std::int64_t i = 0; i < kAttentionBlockKeys + kWidth<Element>; ++i) free[i] = 0;  // factors of no weight
+    fill_zero(free, kAttentionBlockKeys + kWidth<Element>);  // a mask has factors of no weight after its end
     const Element* of_head = qkv + head.first_token * step + head.head * width;
     pack_transposed(of_head + mixed_step, step, head.length, width, keys);
     pack_rows(of_head + 2 * mixed_step, step, head.length, head.length, width, Element{1}, values);
@@ -97,14 +97,14 @@ void forward(const PackedShape& shape, const KeyedMask* dropout, const Element* 
       const std::int64_t seen = shape.causal ? row + rows : head.length;
       for (std::int64_t key = 0; key < seen; key += kAttentionBlockKeys) {
         const WeightBlock block{row, rows, key, at_most(kAttentionBlockKeys, seen - key), shape.causal};
-        multiply_seen(block, queries, keys, width, scores);
+        multiply_seen(block, queries, {keys.at(key / kWidth<Element>, 0), keys.rows}, width, scores);
         weights_of_scores(head, block, dropout, scores, free, state);
         for (std::int64_t r = 0; key > 0 && r < rows; ++r) {
           for (std::int64_t c = 0; c < chunks; ++c) {
             store_register(sums.at(c, r), load_register(sums.at(c, r)) * state.factor[r]);
           }
         }
-        multiply_weights(block, scores, values, chunks, sums, /*add=*/key > 0);
+        multiply_weights(block, scores, from_row(values, key), chunks, sums, /*add=*/key > 0);
       }
       for (std::int64_t r = 0; r < rows; ++r) {
         const std::int64_t token = head.first_token + row + r;
