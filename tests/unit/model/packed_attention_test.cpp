@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cmath>
 #include <functional>
 
 #include "samegrad/base/error.h"
@@ -154,6 +155,47 @@ TEST(PackedAttentionBits, OfASampleDependNeitherOnItsNeighboursNorOnItsPlaceInMe
   at::Tensor moved = at::empty({qkv.numel() + 1}).narrow(0, 1, qkv.numel()).view(qkv.sizes());
   moved.copy_(qkv);
   EXPECT_TRUE(attention(packed.offsets)(moved).equal(together.result));
+}
+
+TEST(PackedAttentionValues, ThatAreLargeGiveTheirLimit) {
+  // Scores of some 10,000: the largest takes all the weight, and nothing overflows.
+  const PackedCase packed{{0, 1, 60, 260}, 2, 16, /*causal=*/true};
+  const at::Tensor qkv = qkv_of(packed, at::kFloat) * 100.0;
+  const auto attention = [&](const at::Tensor& x) {
+    return packed_attention(x, packed.offsets, packed.shape(), kNone, kLayer);
+  };
+  const ResultAndGradient ours = of(attention, qkv, at::ones({260, 32}));
+  EXPECT_TRUE(ours.gradient.isfinite().all().item<bool>());
+  EXPECT_TRUE(ours.result.allclose(pytorch_attention(qkv, packed), /*rtol=*/1e-5, /*atol=*/1e-3));
+}
+
+TEST(PackedAttentionValues, NotANumberStaysInItsSampleAndIsNotLost) {
+  for (const std::int64_t part : {0, 1, 2}) {
+    const PackedCase packed{{0, 20, 60, 80}, 2, 16, /*causal=*/false};
+    at::Tensor qkv = qkv_of(packed, at::kFloat);
+    qkv.select(0, 33).narrow(0, part * 32, 16).fill_(std::nan(""));  // one token's first head
+    const auto attention = [&](const at::Tensor& x) {
+      return packed_attention(x, packed.offsets, packed.shape(), kNone, kLayer);
+    };
+    const ResultAndGradient ours = of(attention, qkv, at::ones({80, 32}));
+    for (const at::Tensor& rows : {ours.result, ours.gradient}) {
+      EXPECT_TRUE(rows.narrow(0, 0, 20).isfinite().all().item<bool>()) << part;
+      EXPECT_TRUE(rows.narrow(0, 60, 20).isfinite().all().item<bool>()) << part;
+      EXPECT_TRUE(rows.narrow(0, 20, 40).isnan().any().item<bool>()) << part;
+    }
+    const at::Tensor expected = pytorch_attention(qkv, packed);
+    EXPECT_TRUE(ours.result.isnan().equal(expected.isnan())) << part;
+  }
+}
+
+TEST(PackedAttentionValues, OfNoTokensAndOfEmptySamplesAreNone) {
+  const at::Tensor nothing = at::zeros({0, 12}).requires_grad_();
+  const at::Tensor result = packed_attention(nothing, std::vector<std::int64_t>{0}, {2, false}, kNone, kLayer);
+  EXPECT_EQ(result.sizes(), (std::vector<std::int64_t>{0, 4}));
+  result.sum().backward();
+  const at::Tensor qkv = uniform_values({7, 12}, at::kFloat, 1);
+  EXPECT_TRUE(packed_attention(qkv, std::vector<std::int64_t>{0, 0, 3, 3, 7}, {2, false}, kNone, kLayer)
+                  .equal(packed_attention(qkv, std::vector<std::int64_t>{0, 3, 7}, {2, false}, kNone, kLayer)));
 }
 
 TEST(PackedAttentionGraph, RecomputedGivesTheSameBits) {
