@@ -1,59 +1,112 @@
 #include "samegrad/model/attention.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
-#include <ATen/ops/softmax.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <torch/csrc/autograd/custom_function.h>
 
-#include <cmath>
-#include <limits>
+#include <string>
 #include <vector>
 
+#include "samegrad/base/check.h"
+#include "samegrad/base/error.h"
+#include "samegrad/kernels/attention.h"
+#include "samegrad/model/first_order.h"
 #include "samegrad/model/linear.h"
 
 namespace samegrad {
 namespace {
 
-/// softmax(q k' / sqrt(d)) with dropout on the weights, then times v; all [1, heads, length, d].
-at::Tensor attention_with_dropout(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
-                                  const Dropout& dropout, DropoutOperation operation, std::int64_t first_element) {
-  at::Tensor scores = at::matmul(q, k.transpose(-2, -1)) * (1.0 / std::sqrt(static_cast<double>(q.size(-1))));
-  if (causal) {
-    const at::Tensor later = at::ones({q.size(-2), q.size(-2)}, q.options().dtype(at::kBool)).triu(1);
-    scores = scores.masked_fill(later, -std::numeric_limits<double>::infinity());
+constexpr const char* kStage = "attention";
+
+/// What both directions need beside the tensors; kept in the graph.
+struct PackedAttentionCall : torch::CustomClassHolder {
+  std::vector<std::int64_t> offsets;
+  std::int64_t heads = 1;
+  std::int64_t head_width = 1;
+  bool causal = false;
+  bool drops = false;
+  KeyedMask mask;
+
+  PackedShape shape() const {
+    return {offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1, heads, head_width, causal};
   }
-  return at::matmul(dropout(at::softmax(scores, -1), operation, first_element), v);
+  const KeyedMask* dropout() const { return drops ? &mask : nullptr; }
+};
+
+template <typename Element>
+void run_forward(const PackedAttentionCall& call, const at::Tensor& qkv, at::Tensor& mixed, at::Tensor& statistics) {
+  attention_forward(call.shape(), call.dropout(), qkv.const_data_ptr<Element>(), mixed.mutable_data_ptr<Element>(),
+                    statistics.mutable_data_ptr<Element>());
 }
+
+template <typename Element>
+void run_backward(const PackedAttentionCall& call, const std::vector<at::Tensor>& saved, const at::Tensor& gradient,
+                  at::Tensor& qkv_gradient) {
+  attention_backward(call.shape(), call.dropout(), saved[0].const_data_ptr<Element>(),
+                     saved[1].const_data_ptr<Element>(), saved[2].const_data_ptr<Element>(),
+                     gradient.const_data_ptr<Element>(), qkv_gradient.mutable_data_ptr<Element>());
+}
+
+struct PackedAttention : torch::autograd::Function<PackedAttention> {
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& given,
+                            const c10::intrusive_ptr<PackedAttentionCall>& call) {
+    const at::Tensor qkv = given.contiguous();
+    const std::int64_t tokens = qkv.size(0);
+    at::Tensor mixed = at::empty({tokens, call->heads * call->head_width}, qkv.options());
+    at::Tensor statistics = at::empty({tokens, call->heads, 2}, qkv.options());
+    if (qkv.scalar_type() == at::kDouble) {
+      run_forward<double>(*call, qkv, mixed, statistics);
+    } else {
+      run_forward<float>(*call, qkv, mixed, statistics);
+    }
+    context->save_for_backward({qkv, mixed, statistics});
+    context->saved_data["call"] = at::IValue::make_capsule(call);
+    return mixed;
+  }
+
+  static std::vector<at::Tensor> backward(torch::autograd::AutogradContext* context,
+                                          const std::vector<at::Tensor>& gradients) {
+    refuse_second_gradient("attention");
+    const auto call = c10::static_intrusive_pointer_cast<PackedAttentionCall>(context->saved_data["call"].toCapsule());
+    const std::vector<at::Tensor> saved = context->get_saved_variables();
+    const at::Tensor gradient = gradients[0].contiguous();
+    at::Tensor qkv_gradient = at::empty_like(saved[0]);
+    if (saved[0].scalar_type() == at::kDouble) {
+      run_backward<double>(*call, saved, gradient, qkv_gradient);
+    } else {
+      run_backward<float>(*call, saved, gradient, qkv_gradient);
+    }
+    return {qkv_gradient, at::Tensor()};
+  }
+};
 
 }  // namespace
 
+at::Tensor packed_attention(const at::Tensor& qkv, std::span<const std::int64_t> offsets, AttentionShape shape,
+                            const Dropout& dropout, std::int64_t layer) {
+  if (!qkv.is_cpu() || (qkv.scalar_type() != at::kFloat && qkv.scalar_type() != at::kDouble)) {
+    throw InputError(kStage,
+                     "the packed operation got " + qkv.toString() + "; it takes float32 and float64 on the CPU");
+  }
+  SAMEGRAD_CHECK_OP(qkv.dim(), ==, 2);
+  SAMEGRAD_CHECK_OP(qkv.size(1) % (3 * shape.heads), ==, 0);
+  SAMEGRAD_CHECK_OP(offsets.empty(), ==, false);
+  SAMEGRAD_CHECK_OP(offsets.front(), ==, 0);
+  SAMEGRAD_CHECK_OP(offsets.back(), ==, qkv.size(0));
+  auto call = c10::make_intrusive<PackedAttentionCall>();
+  call->offsets.assign(offsets.begin(), offsets.end());
+  call->heads = shape.heads;
+  call->head_width = qkv.size(1) / (3 * shape.heads);
+  call->causal = shape.causal;
+  call->drops = dropout.active();
+  if (call->drops) call->mask = dropout.numbers({layer, DropoutPlace::kAttentionWeights});
+  return PackedAttention::apply(qkv, call);
+}
+
 at::Tensor self_attention(const at::Tensor& x, std::span<const std::int64_t> offsets, const LayerParameters& parameters,
                           AttentionShape shape, const Dropout& dropout, std::int64_t layer) {
-  const std::int64_t tokens = x.size(0);
-  const std::int64_t width = x.size(1);
-  const at::Tensor qkv = linear(x, parameters.in_projection)
-                             .view({tokens, 3, shape.heads, width / shape.heads})
-                             .permute({1, 2, 0, 3});  // [3, heads, tokens, head width]
-  std::vector<std::int64_t> lengths;
-  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) lengths.push_back(offsets[s + 1] - offsets[s]);
-
-  std::vector<at::Tensor> rows;
-  std::int64_t first_weight = 0;
-  // One split for all samples: its backward is one concatenation, where narrow()'s is a full-sized tensor per sample.
-  for (const at::Tensor& sample : qkv.split_with_sizes(lengths, 2)) {
-    const std::vector<at::Tensor> parts = sample.unsqueeze(1).unbind(0);
-    const std::int64_t length = sample.size(2);
-    const at::Tensor mixed = dropout.active()
-                                 ? attention_with_dropout(parts[0], parts[1], parts[2], shape.causal, dropout,
-                                                          {layer, DropoutPlace::kAttentionWeights}, first_weight)
-                                 : at::scaled_dot_product_attention(parts[0], parts[1], parts[2], /*attn_mask=*/{},
-                                                                    /*dropout_p=*/0.0, shape.causal);
-    first_weight += shape.heads * length * length;
-    rows.push_back(mixed.squeeze(0).transpose(0, 1).reshape({length, width}));
-  }
-  const at::Tensor mixed = at::cat(rows, 0);
+  const at::Tensor qkv = linear(x, parameters.in_projection);
+  const at::Tensor mixed = packed_attention(qkv, offsets, shape, dropout, layer);
   return dropout(linear(mixed, parameters.out_projection), {layer, DropoutPlace::kAttention});
 }
 

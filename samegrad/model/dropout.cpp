@@ -4,9 +4,10 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 
+#include <cmath>
+
 #include "samegrad/base/check.h"
 #include "samegrad/base/philox.h"
-#include "samegrad/kernels/dropout_mask.h"
 
 namespace samegrad {
 Dropout::Dropout(double probability, const std::optional<DropoutKey>& key)
@@ -15,19 +16,25 @@ Dropout::Dropout(double probability, const std::optional<DropoutKey>& key)
   SAMEGRAD_CHECK_OP(probability, <, 1.0);
 }
 
+KeyedMask Dropout::numbers(DropoutOperation operation) const {
+  SAMEGRAD_CHECK_OP(active(), ==, true);
+  const PhiloxKey philox = philox_key(key_->seed, PhiloxStream::kDropout);
+  // A word is dropped where its upper 24 bits, as a fraction, are below the probability rounded to float.
+  const double threshold = std::ceil(static_cast<double>(static_cast<float>(probability_)) * 0x1.0p24);
+  return {.key = {philox[0], philox[1]},
+          .operation = static_cast<std::uint32_t>(operation.number()),
+          .atom = static_cast<std::uint32_t>(key_->atom),
+          .update = static_cast<std::uint32_t>(key_->update),
+          .threshold = static_cast<std::uint32_t>(threshold),
+          .kept = 1.0 / (1.0 - probability_)};
+}
+
 std::optional<at::Tensor> Dropout::mask(at::IntArrayRef shape, at::ScalarType type, DropoutOperation operation,
                                         std::int64_t first_element) const {
   if (!active()) return std::nullopt;
-  const PhiloxKey key = philox_key(key_->seed, PhiloxStream::kDropout);
-  const MaskNumbers numbers{.key0 = key[0],
-                            .key1 = key[1],
-                            .operation = static_cast<std::uint32_t>(operation.number()),
-                            .atom = static_cast<std::uint32_t>(key_->atom),
-                            .update = static_cast<std::uint32_t>(key_->update)};
   at::Tensor mask = at::empty(shape, at::TensorOptions().dtype(type));
-  AT_DISPATCH_FLOATING_TYPES(type, "dropout_mask", [&] {
-    dropout_mask(numbers, static_cast<float>(probability_), static_cast<scalar_t>(1.0 / (1.0 - probability_)),
-                 first_element, mask.numel(), mask.mutable_data_ptr<scalar_t>());
+  AT_DISPATCH_FLOATING_TYPES(type, "keyed_mask", [&] {
+    keyed_mask(numbers(operation), first_element, mask.numel(), mask.mutable_data_ptr<scalar_t>());
   });
   return mask;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "samegrad/kernels/keyed_mask.h"
 #include "samegrad/model/model.h"
 
 namespace samegrad {
@@ -34,6 +35,9 @@ class Dropout {
   Dropout(double probability, const std::optional<DropoutKey>& key);
 
   bool active() const { return key_.has_value(); }
+
+  /// The operation's random numbers, for kernels that apply them themselves. Requires active(). Local.
+  KeyedMask numbers(DropoutOperation operation) const;
 
   /// The mask of a tensor of that shape: 0 with the probability, else 1 / (1 - probability); undefined where not
   /// active(). Element i (in row-major order) is the mask's element first_element + i: operations on parts of one whole

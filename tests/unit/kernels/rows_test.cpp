@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "samegrad/kernels/dropout_mask.h"
 #include "samegrad/kernels/elementwise.h"
+#include "samegrad/kernels/keyed_mask.h"
 #include "samegrad/kernels/layer_norm.h"
 #include "samegrad/kernels/softmax.h"
 #include "tests/unit/kernels/kernel_isas.h"
@@ -17,28 +17,27 @@ using LayerNorm = void(const float* x, const float* added, const float* weight, 
 using LayerNormBackward = void(const float* of_y, const float* of_sum, const float* weight,
                                const NormalRows<float>& rows, float* to_sum, float* to_weight, float* to_bias);
 using SoftmaxRows = void(float* values, std::int64_t rows, std::int64_t columns, float* largest, float* total);
-using MaskBlocks = void(const MaskNumbers& numbers, float probability, float kept, std::uint32_t first_block,
-                        std::int64_t blocks, float* mask);
+using KeyedMaskKernel = void(const KeyedMask& mask, std::int64_t first, std::int64_t count, float* values);
 using ColumnSums = void(const float* from, std::int64_t rows, std::int64_t columns, float* to);
 namespace portable {
 LayerNorm layer_norm;
 LayerNormBackward layer_norm_backward;
 SoftmaxRows softmax_rows;
-MaskBlocks mask_blocks;
+KeyedMaskKernel keyed_mask;
 ColumnSums column_sums;
 }  // namespace portable
 namespace avx2 {
 LayerNorm layer_norm;
 LayerNormBackward layer_norm_backward;
 SoftmaxRows softmax_rows;
-MaskBlocks mask_blocks;
+KeyedMaskKernel keyed_mask;
 ColumnSums column_sums;
 }  // namespace avx2
 namespace avx512 {
 LayerNorm layer_norm;
 LayerNormBackward layer_norm_backward;
 SoftmaxRows softmax_rows;
-MaskBlocks mask_blocks;
+KeyedMaskKernel keyed_mask;
 ColumnSums column_sums;
 }  // namespace avx512
 
@@ -161,31 +160,24 @@ TEST(Softmax, NanAndInfinitySpoilTheirRowAndMinusInfinityIsZero) {
   }
 }
 
-TEST(DropoutMask, IsPhiloxsOnEverySetOfInstructions) {
-  const MaskNumbers numbers{.key0 = 0xFFFFFFF1, .key1 = 7, .operation = 9, .atom = 4000000000, .update = 3};
-  constexpr std::uint32_t kBlocks = 150;
-  for (const auto& [isa, kernel] : on_every_isa(portable::mask_blocks, avx2::mask_blocks, avx512::mask_blocks)) {
-    for (const std::uint32_t first : {0U, 5U, 4294967290U}) {
-      std::vector<float> mask(4 * kBlocks + 1, -1.0F);
-      kernel(numbers, 0.3F, 1.5F, first, kBlocks, mask.data());
-      for (std::uint32_t i = 0; i < 4 * kBlocks; ++i) {
-        const PhiloxCounter block = philox4x32({first + i / 4, 9, 4000000000, 3}, {0xFFFFFFF1, 7});
-        ASSERT_EQ(mask[i], philox_unit_float(block[i % 4]) < 0.3F ? 0.0F : 1.5F) << isa << " " << i;
-      }
-      EXPECT_EQ(mask.back(), -1.0F) << "no more than asked for";
-    }
-  }
-}
-
-TEST(DropoutMask, BeginsAndEndsAnywhere) {
-  const MaskNumbers numbers{.key0 = 1, .key1 = 2, .operation = 3, .atom = 4, .update = 5};
+TEST(KeyedMask, BeginsAndEndsAnywhereOnEverySetOfInstructions) {
+  const KeyedMask numbers{
+      .key = {1, 2}, .operation = 3, .atom = 4000000000, .update = 5, .threshold = 1U << 23U, .kept = 2};
   std::vector<double> whole(400);
-  dropout_mask(numbers, 0.5F, 2.0, 0, 400, whole.data());
-  for (const std::int64_t first : {0, 1, 2, 3, 4, 130}) {
-    for (const std::int64_t count : {0, 1, 2, 5, 69, 260}) {
-      std::vector<float> mask(static_cast<std::size_t>(count));
-      dropout_mask(numbers, 0.5F, 2.0F, first, count, mask.data());
-      EXPECT_EQ(in_double(mask), std::vector<double>(whole.begin() + first, whole.begin() + first + count));
+  for (std::uint32_t i = 0; i < 400; ++i) {
+    const PhiloxCounter block = philox4x32({i / 4, 3, 4000000000, 5}, {1, 2});
+    whole[i] = philox_unit_float(block[i % 4]) < 0.5F ? 0.0 : 2.0;
+  }
+  for (const auto& [isa, kernel] :
+       on_every_isa<KeyedMaskKernel>(portable::keyed_mask, avx2::keyed_mask, avx512::keyed_mask)) {
+    for (const std::int64_t first : {0, 1, 2, 3, 4, 130}) {
+      for (const std::int64_t count : {0, 1, 2, 5, 69, 260}) {
+        std::vector<float> mask(static_cast<std::size_t>(count) + 1, -1.0F);
+        kernel(numbers, first, count, mask.data());
+        EXPECT_EQ(mask.back(), -1.0F) << isa << ": no more than asked for";
+        mask.pop_back();
+        EXPECT_EQ(in_double(mask), std::vector<double>(whole.begin() + first, whole.begin() + first + count)) << isa;
+      }
     }
   }
 }

@@ -1,0 +1,34 @@
+#include "samegrad/kernels/keyed_mask.h"
+
+#include "samegrad/kernels/isa.h"
+
+namespace samegrad {
+
+template <typename Element>
+using Mask = void(const KeyedMask& mask, std::int64_t first, std::int64_t count, Element* values);
+namespace portable {
+Mask<float> keyed_mask;
+Mask<double> keyed_mask;
+}  // namespace portable
+namespace avx2 {
+Mask<float> keyed_mask;
+Mask<double> keyed_mask;
+}  // namespace avx2
+namespace avx512 {
+Mask<float> keyed_mask;
+Mask<double> keyed_mask;
+}  // namespace avx512
+
+void keyed_mask(const KeyedMask& mask, std::int64_t first, std::int64_t count, float* values) {
+  static Mask<float>* const kernel =
+      kernel_for<Mask<float>>(portable::keyed_mask, avx2::keyed_mask, avx512::keyed_mask);
+  kernel(mask, first, count, values);
+}
+
+void keyed_mask(const KeyedMask& mask, std::int64_t first, std::int64_t count, double* values) {
+  static Mask<double>* const kernel =
+      kernel_for<Mask<double>>(portable::keyed_mask, avx2::keyed_mask, avx512::keyed_mask);
+  kernel(mask, first, count, values);
+}
+
+}  // namespace samegrad
