@@ -31,7 +31,7 @@ std::vector<CommandTopic> make_topics() {
        .detail = "Ends with exit code 2 and the reason where something that the run needs is not there.",
        .reads = "this machine, the config",
        .writes = "nothing",
-       .examples = {"samegrad env", "samegrad env --dual"},
+       .examples = {"samegrad env", "samegrad env --dual", "samegrad env --measure-cost"},
        .prints_results = true},
       {.name = "config",
        .summary = "Every configuration key: its value, what is allowed, what it means",

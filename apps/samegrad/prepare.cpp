@@ -32,7 +32,8 @@ int run_prepare(const CommandLine& command) {
   }
   std::cout << "plan: " << run.plan->updates() << " updates of " << config.plan.atoms_per_window() << " atoms ("
             << config.plan.virtual_ranks << " virtual ranks x " << config.plan.accumulation << " accumulation), "
-            << config.plan.batch_size_per_rank << " samples an atom\n"
+            << config.plan.batch_size_per_rank << " samples an atom"
+            << (config.plan.balance == "none" ? "" : " on average, balanced by cost") << "\n"
             << (wrote.empty() ? "all was there already: nothing written\n" : wrote);
   return 0;
 }
