@@ -15,8 +15,6 @@
 namespace samegrad {
 namespace {
 
-constexpr int kRounds = 7;
-
 Json cost_json(const std::vector<MeasuredCost>& measured, const CostFit& fit) {
   Json json{{"cost_per_token", fit.cost.per_token},
             {"cost_per_token_pair", fit.cost.per_token_pair},
@@ -35,8 +33,8 @@ std::string cost_text(const std::vector<MeasuredCost>& measured, const CostFit& 
     const double fitted = fit.cost.of(one.tokens);
     table.add_row({grouped(one.tokens), scientific(one.seconds, 3) + " s", scientific(fitted, 3) + " s"});
   }
-  return "Forward and backward of one sample by one thread, the least of " + std::to_string(kRounds) + ":\n" +
-         table.render() + "The fit is within " + percent(fit.largest_error, 1) +
+  return "Forward and backward of one sample by one thread, the least of several times:\n" + table.render() +
+         "The fit is within " + percent(fit.largest_error, 1) +
          " of each. For the section plan of the config, under balance: lpt:\n  cost_per_token: " +
          scientific(fit.cost.per_token, 3) + "\n  cost_per_token_pair: " + scientific(fit.cost.per_token_pair, 3) +
          "\n";
@@ -52,7 +50,7 @@ int run_env_cost(const CommandLine& command) {
     throw InputError("env", "model.positions: " + std::to_string(longest) +
                                 "; at least 2 lengths are needed to tell two costs apart, so at least 2");
   }
-  const std::vector<MeasuredCost> measured = measure_cost(config, longest, kRounds);
+  const std::vector<MeasuredCost> measured = measure_cost(config, longest);
   const CostFit fit = fit_cost(measured);
   std::cout << (command.json ? result_text(cost_json(measured, fit)) + "\n" : cost_text(measured, fit));
   return 0;

@@ -51,8 +51,8 @@ std::string header_text(const RunHeader& header, const TextStyle& style) {
               {"data", header.data},
               {"updates", updates_text(header)},
               {"window", window_text(header)},
-              {"cost", "in the first window, the largest atom " + times_mean(header.cost.atoms) +
-                           ", the fullest rank " + times_mean(header.cost.ranks)},
+              {"cost", "first window: largest atom " + times_mean(header.cost.atoms) + ", fullest rank " +
+                           times_mean(header.cost.ranks)},
               {"objective", header.objective},
               {"optimizer", header.optimizer},
               {"processes", std::to_string(header.world_size) + " (" + header.transport + "), " + header.device +

@@ -1,7 +1,7 @@
 #include "samegrad/train/measure_cost.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <limits>
 #include <memory>
 
@@ -12,6 +12,17 @@
 namespace samegrad {
 
 namespace {
+
+constexpr int kLeastRounds = 3;
+constexpr int kMostRounds = 40;
+constexpr double kEnough = 5.0;
+
+/// Of this process, so that others on the machine are not counted.
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 /// Equal samples whose tokens run through the vocabulary, every target supervised.
 PackedBatch batch_of(const ModelConfig& model, std::int64_t samples, std::int64_t tokens) {
@@ -36,7 +47,7 @@ std::vector<std::int64_t> lengths_to_measure(std::int64_t longest) {
   return lengths;
 }
 
-std::vector<MeasuredCost> measure_cost(const RunConfig& config, std::int64_t longest, int rounds) {
+std::vector<MeasuredCost> measure_cost(const RunConfig& config, std::int64_t longest) {
   constexpr std::int64_t kLongestSamples = 4;
   const TrainState state = initial_state(config);
   const std::unique_ptr<Model> model = make_model(config.model, state.parameters.tensors());
@@ -47,16 +58,17 @@ std::vector<MeasuredCost> measure_cost(const RunConfig& config, std::int64_t lon
     measured.push_back({.tokens = tokens, .seconds = std::numeric_limits<double>::infinity()});
     batches.push_back(batch_of(config.model, kLongestSamples * (longest / tokens), tokens));
   }
-  for (int round = 0; round <= rounds; ++round) {
+  const double start = processor_seconds();
+  for (int round = 0; round <= kLeastRounds || (round <= kMostRounds && processor_seconds() - start < kEnough);
+       ++round) {
     for (std::size_t i = 0; i < batches.size(); ++i) {
-      const auto start = std::chrono::steady_clock::now();
+      const double before = processor_seconds();
       atom_gradient(
           state.parameters,
           [&] { return model->loss_sum(batches[i], DropoutKey{.seed = static_cast<std::uint64_t>(config.seed)}); },
           gradient);
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-      if (round == 0) continue;
-      measured[i].seconds = std::min(measured[i].seconds, took.count() / static_cast<double>(batches[i].samples()));
+      const double took = (processor_seconds() - before) / static_cast<double>(batches[i].samples());
+      if (round > 0) measured[i].seconds = std::min(measured[i].seconds, took);
     }
   }
   return measured;
