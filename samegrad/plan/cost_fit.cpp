@@ -11,7 +11,11 @@ namespace {
 
 /// Sums over the lengths of the products of u = n / t, v = n^2 / t and 1: the normal equations of u a + v b = 1.
 struct Sums {
-  double u = 0, v = 0, uu = 0, uv = 0, vv = 0;
+  double u = 0.0;
+  double v = 0.0;
+  double uu = 0.0;
+  double uv = 0.0;
+  double vv = 0.0;
 };
 
 Sums sums_of(std::span<const MeasuredCost> measured) {

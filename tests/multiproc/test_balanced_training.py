@@ -114,6 +114,9 @@ def test_a_dry_run_shows_that_ranks_cost_alike_and_that_the_lessons_own_do_not(t
     cost = [next(line for line in done.stdout.splitlines() if line.startswith("Cost: ")) for done in (drawn, balanced)]
     ratios = [[float(word) for word in line.split() if word[0].isdigit()] for line in cost]
     assert min(ratios[0]) > 4 / 3 and max(ratios[1]) < 1.1, cost
+    prepared = samegrad(tmp_path / "balanced", "prepare", LESSON, "--json")
+    found = json.loads(prepared.stdout)["plan"]["first_window_largest_over_mean_cost"]
+    assert [f"{found[name]:.2f}" for name in ("atoms", "virtual_ranks")] == [f"{ratio:.2f}" for ratio in ratios[1]]
 
 
 def test_measured_costs_are_lines_that_the_config_takes(tmp_path, text):
