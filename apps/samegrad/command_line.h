@@ -52,6 +52,7 @@ struct CommandLine {
   LaunchSettings launch;             ///< train, launch
 
   bool dual = false;              ///< env
+  bool measure_cost = false;      ///< env
   std::string explain;            ///< config: key; empty: the table
   std::string scope;              ///< clean
   std::int64_t update = 0;        ///< verify; 0: the one after the weights

@@ -232,6 +232,8 @@ void add_own_options(CLI::App& command, CommandLine& line) {
         ->type_name("KEY");
   } else if (name == "env") {
     command.add_flag("--dual", line.dual, "Two processes really start, meet and exchange a tensor");
+    command.add_flag("--measure-cost", line.measure_cost,
+                     "Only times the model on samples of several lengths, for the costs of plan.balance lpt");
   } else if (name == "checkpoints") {
     command.add_option("PATH", line.checkpoint, "One checkpoint, or a folder of them; default: the run's");
   } else if (name == "status") {

@@ -28,10 +28,12 @@ std::vector<CommandTopic> make_topics() {
        .prints_results = true},
       {.name = "env",
        .summary = "What a run would use here: CPU, memory, disk, libraries, launcher",
-       .detail = "Ends with exit code 2 and the reason where something that the run needs is not there.",
+       .detail =
+           "Ends with exit code 2 and the reason where something that the run needs is not there. --measure-cost\n"
+           "prints two lines for the section plan of the config; it needs no data, and no run ever measures.",
        .reads = "this machine, the config",
        .writes = "nothing",
-       .examples = {"samegrad env", "samegrad env --dual"},
+       .examples = {"samegrad env", "samegrad env --dual", "samegrad env --measure-cost"},
        .prints_results = true},
       {.name = "config",
        .summary = "Every configuration key: its value, what is allowed, what it means",

@@ -29,6 +29,7 @@ int run_version(const CommandLine& command);
 int run_bisect(const CommandLine& command);
 int run_env_dual(const CommandLine& command);
 int run_evaluate(const CommandLine& command);
+int run_env_cost(const CommandLine& command);  ///< env --measure-cost, inside a worker
 int run_exercise(const CommandLine& command);
 int run_generate(const CommandLine& command);
 int run_reference(const CommandLine& command);

@@ -164,11 +164,9 @@ Findings look_around(const CommandLine& command, const RunConfig& config) {
   return found;
 }
 
-std::vector<std::string> dual_arguments(const CommandLine& command) {
-  std::vector<std::string> arguments{"env", "--dual"};
-  if (command.json || command.quiet) {
-    arguments.emplace_back("--quiet");
-  }
+/// For a worker that does what `option` says.
+std::vector<std::string> worker_arguments(const CommandLine& command, const std::string& option) {
+  std::vector<std::string> arguments{"env", option};
   if (!command.config.empty()) {
     arguments.insert(arguments.end(), {"--config", command.config});
   }
@@ -178,14 +176,31 @@ std::vector<std::string> dual_arguments(const CommandLine& command) {
   return arguments;
 }
 
+int measure_cost(const CommandLine& command, const RunConfig& config) {
+  std::vector<std::string> arguments = worker_arguments(command, "--measure-cost");
+  if (command.json) {
+    arguments.emplace_back("--json");
+  }
+  return launch_and_report(config.run, /*processes=*/1, std::move(arguments));
+}
+
+int start_two(const CommandLine& command, const RunConfig& config) {
+  std::vector<std::string> arguments = worker_arguments(command, "--dual");
+  if (command.json || command.quiet) {
+    arguments.emplace_back("--quiet");
+  }
+  return launch_and_report(config.run, kDualProcesses, std::move(arguments));
+}
+
 }  // namespace
 
 int run_env(const CommandLine& command) {
   const RunConfig config = load_config(command.config, command.overrides);
+  if (command.measure_cost) return measure_cost(command, config);
   Findings found = look_around(command, config);
   int dual_exit_code = 0;
   if (command.dual && found.missing.empty()) {
-    dual_exit_code = launch_and_report(config.run, kDualProcesses, dual_arguments(command));
+    dual_exit_code = start_two(command, config);
     found.json["dual"] = {{"processes", kDualProcesses}, {"ok", dual_exit_code == 0}};
     found.lines.emplace_back(
         "dual", dual_exit_code == 0 ? "2 processes started, met and exchanged a tensor" : "FAILED, as said above");

@@ -15,6 +15,7 @@
 namespace samegrad {
 
 int run_env_dual(const CommandLine& command) {
+  if (command.measure_cost) return run_env_cost(command);
   const RunConfig config = load_config(command.config, command.overrides);
   const std::unique_ptr<Communicator> comm =
       join_ranks(read_worker_environment(), config.run.backend, {std::chrono::seconds(config.run.timeout_s), {}})

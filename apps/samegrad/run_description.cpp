@@ -7,6 +7,8 @@
 #include "samegrad/base/log.h"
 #include "samegrad/model/parameter_spec.h"
 #include "samegrad/plan/atom_tree.h"
+#include "samegrad/plan/cost_balance.h"
+#include "samegrad/plan/sample_cost.h"
 #include "samegrad/report/dry_run.h"
 #include "samegrad/report/memory_estimate.h"
 #include "samegrad/report/number_text.h"
@@ -77,6 +79,10 @@ RankWindow rank_window(const RunContext& context, const PlanWindow& window, Atom
   return result;
 }
 
+CostBalance window_balance(const RunContext& context, const PlanWindow& window) {
+  return cost_balance(atom_costs(window, *context.run.data.train, sample_cost(context.config)), context.comm->size());
+}
+
 }  // namespace
 
 RunHeader run_header(const RunContext& context, std::int64_t first_update) {
@@ -94,6 +100,8 @@ RunHeader run_header(const RunContext& context, std::int64_t first_update) {
           .total_updates = context.run.plan->updates(),
           .atoms = atoms,
           .samples_per_atom = context.config.plan.batch_size_per_rank,
+          .balanced = context.config.plan.balance != "none",
+          .cost = window_balance(context, window),
           .first_window_tokens = rank_window(context, window, {0, atoms}).supervised_tokens,
           .world_size = context.comm->size(),
           .transport = std::string(context.comm->backend()),
@@ -108,6 +116,7 @@ std::string dry_run_text(const RunContext& context, std::int64_t first_update) {
     for (const std::string& line : ingest_lines(report)) dry_run.data_lines.push_back(line);
   }
   const PlanWindow window = context.run.plan->window(first_update);
+  dry_run.cost = window_balance(context, window);
   std::int64_t most_atom_tokens = 0;
   for (std::int64_t atom = 0; atom < static_cast<std::int64_t>(window.atoms.size()); ++atom) {
     most_atom_tokens = std::max(most_atom_tokens, rank_window(context, window, {atom, atom + 1}).input_tokens);

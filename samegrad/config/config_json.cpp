@@ -55,7 +55,7 @@ const Json& member(const Json& json, const Field& field) {
 Json config_to_json(const RunConfig& config) {
   Json json = Json::object();
   for (const Field& field : config_fields()) {
-    slot(json, field) = field_to_json(config, field);
+    if (field_applies(config, field)) slot(json, field) = field_to_json(config, field);
   }
   return json;
 }
@@ -64,7 +64,8 @@ RunConfig config_from_json(const Json& json) {
   refuse_unknown_keys(json);
   RunConfig config;
   for (const Field& field : config_fields()) {
-    set_field_from_json(config, field, member(json, field), "JSON config");
+    // A field that decides whether another one applies stands before it.
+    if (field_applies(config, field)) set_field_from_json(config, field, member(json, field), "JSON config");
   }
   validate_config(config);
   return config;
@@ -73,7 +74,7 @@ RunConfig config_from_json(const Json& json) {
 std::string config_digest(const RunConfig& config) {
   Json json = Json::object();
   for (const Field& field : config_fields()) {
-    if (field.decides_bits) {
+    if (field.decides_bits && field_applies(config, field)) {
       slot(json, field) = field_to_json(config, field);
     }
   }

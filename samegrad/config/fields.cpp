@@ -95,7 +95,15 @@ void add_plan(std::vector<Field>& fields) {
                                 {"gradient_accumulation_steps"})
       .add<&Plan::batch_size_per_rank>("batch_size_per_rank", "samples of one microbatch", IntegerLimits{1, 1'000'000},
                                        {"per_device_train_batch_size"})
-      .add<&Plan::balance>("balance", "how samples are spread over the microbatches of a window", choice({"none"}));
+      .add<&Plan::balance>("balance",
+                           "none: samples stay in the microbatches they were drawn for; lpt: a window's samples are "
+                           "spread so that microbatches cost alike. Not given: none for the lesson, lpt for text",
+                           choice({"none", "lpt"}))
+      .add<&Plan::cost_per_token>("cost_per_token", "lpt: cost of a token; with the next also 0: the model's FLOPs",
+                                  NumberLimits{0, kAnyFactor})
+      .add<&Plan::cost_per_token_pair>("cost_per_token_pair",
+                                       "lpt: cost of a pair of tokens of a sample, a token with itself too",
+                                       NumberLimits{0, kAnyFactor});
 }
 
 void add_model(std::vector<Field>& fields) {
@@ -222,6 +230,10 @@ std::string Field::section() const {
 std::string Field::name() const {
   const std::size_t dot = key.find('.');
   return dot == std::string::npos ? key : key.substr(dot + 1);
+}
+
+bool field_applies(const RunConfig& config, const Field& field) {
+  return config.plan.balance == "lpt" || !field.key.starts_with("plan.cost_");
 }
 
 std::span<const Field> config_fields() {

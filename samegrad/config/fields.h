@@ -56,6 +56,10 @@ struct Field {
   std::string name() const;
 };
 
+/// Whether the field means anything in this config. One that does not is in neither its JSON nor its digest: the costs
+/// of plan.balance lpt, under another balance. Local.
+bool field_applies(const RunConfig& config, const Field& field);
+
 /// All fields, in the order in which RunConfig declares them.
 std::span<const Field> config_fields();
 

@@ -81,6 +81,10 @@ RunConfig load_config(const std::filesystem::path& path, std::span<const std::st
     apply_source(filling, read_yaml_assignments(path));
   }
   apply_source(filling, parse_overrides(overrides));
+  // The lesson's imbalance is its subject; text has no reason to wait for its fullest rank.
+  if (filling.config.data.task == "text" && filling.origins.find("plan.balance") == nullptr) {
+    filling.config.plan.balance = "lpt";
+  }
   return finished(std::move(filling));
 }
 

@@ -31,7 +31,9 @@ struct PlanConfig {
   std::int64_t virtual_ranks = 2;
   std::int64_t accumulation = 2;
   std::int64_t batch_size_per_rank = 8;  ///< samples of one atom
-  std::string balance = "none";
+  std::string balance = "none";          ///< none | lpt (plan/balanced_plan.h); load_config gives lpt to text
+  double cost_per_token = 0.0;           ///< lpt: what a token of a sample costs, in any unit
+  double cost_per_token_pair = 0.0;      ///< lpt: and a pair of its tokens; both 0: the model's FLOPs
 
   std::int64_t atoms_per_window() const { return virtual_ranks * accumulation; }
 };

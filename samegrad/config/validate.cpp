@@ -56,6 +56,12 @@ class Combinations {
     require(plan.updates == 0 || plan.stop_at <= plan.updates, {"plan.stop_at", "plan.updates"},
             said("plan.stop_at", plan.stop_at) + " is past the last update; allowed: up to " + name("plan.updates") +
                 " = " + text(plan.updates) + ", or plan.stop_at: 0 (also --continuous) to train to the end");
+    for (const auto& [key, cost] : {std::pair{"plan.cost_per_token", plan.cost_per_token},
+                                    {"plan.cost_per_token_pair", plan.cost_per_token_pair}}) {
+      require(cost == 0.0 || plan.balance == "lpt", {key, "plan.balance"},
+              said(key, std::to_string(cost)) + " with " + said("plan.balance", plan.balance) +
+                  "; only lpt weighs samples: set plan.balance=lpt, or leave the costs out");
+    }
     constexpr std::int64_t kMostAtoms = 1 << 20;
     require(plan.atoms_per_window() <= kMostAtoms, {"plan.virtual_ranks", "plan.accumulation"},
             said("plan.virtual_ranks", plan.virtual_ranks) + " x " + said("plan.accumulation", plan.accumulation) +

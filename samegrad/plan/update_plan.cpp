@@ -4,6 +4,7 @@
 
 #include "samegrad/base/check.h"
 #include "samegrad/base/error.h"
+#include "samegrad/plan/balanced_plan.h"
 #include "samegrad/plan/epoch_plan.h"
 #include "samegrad/plan/lesson_plan.h"
 
@@ -20,12 +21,20 @@ std::unique_ptr<UpdatePlan> lesson_plan_of(const RunConfig& config, const Sample
   return make_lesson_plan(config.plan, config.seed, std::move(short_ids), std::move(long_ids));
 }
 
-}  // namespace
-
-std::unique_ptr<UpdatePlan> make_update_plan(const RunConfig& config, const SampleSource& train) {
+std::unique_ptr<UpdatePlan> drawn_plan(const RunConfig& config, const SampleSource& train) {
   if (config.data.task == "lesson") return lesson_plan_of(config, train);
   if (config.data.task == "text") return make_epoch_plan(config.plan, config.seed, train.size());
   throw InputError("plan", "data.task: '" + config.data.task + "' given, allowed are lesson and text; set one of them");
+}
+
+}  // namespace
+
+std::unique_ptr<UpdatePlan> make_update_plan(const RunConfig& config, const SampleSource& train) {
+  std::unique_ptr<UpdatePlan> drawn = drawn_plan(config, train);
+  if (config.plan.balance == "none") return drawn;
+  if (config.plan.balance == "lpt") return make_balanced_plan(std::move(drawn), train, sample_cost(config));
+  throw InputError("plan",
+                   "plan.balance: '" + config.plan.balance + "' given, allowed are none and lpt; set one of them");
 }
 
 Json plan_to_json(const UpdatePlan& plan, const RunConfig& config, std::int64_t most_ids) {

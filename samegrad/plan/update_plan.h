@@ -44,8 +44,9 @@ class UpdatePlan {
   virtual std::string digest() const = 0;
 };
 
-/// The plan of a config over `train`: the lesson's two pools (task lesson), or shuffled epochs (task text). Throws
-/// InputError when the data cannot fill it (a pool smaller than what a window takes from it, no sample at all). Local.
+/// The plan of a config over `train`: the lesson's two pools (task lesson), or shuffled epochs (task text), balanced
+/// where plan.balance is lpt (plan/balanced_plan.h). Throws InputError when the data cannot fill it (a pool smaller
+/// than what a window takes from it, no sample at all). Local.
 std::unique_ptr<UpdatePlan> make_update_plan(const RunConfig& config, const SampleSource& train);
 
 /// plan.json: {"format","rule","digest","updates","virtual_ranks","accumulation","batch_size_per_rank","plan"}; `plan`

@@ -56,7 +56,8 @@ std::string window_text(const DryRun& dry_run, const TextStyle& style) {
   const double mean = static_cast<double>(all) / static_cast<double>(ranks.size());
   return text + "N = " + (counts_tokens ? grouped(all) : divisor_text(units) + " (" + dry_run.counted + ")") +
          "; the fullest rank holds " + percent(static_cast<double>(most) / mean - 1.0, 1) + " more " +
-         (counts_tokens ? "" : "tokens ") + "than the mean.\n";
+         (counts_tokens ? "" : "tokens ") + "than the mean.\n" + "Cost: the largest atom " +
+         times_mean(dry_run.cost.atoms) + ", the fullest rank " + times_mean(dry_run.cost.ranks) + ".\n";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "samegrad/objective/loss_sum.h"
+#include "samegrad/plan/cost_balance.h"
 #include "samegrad/report/memory_estimate.h"
 #include "samegrad/report/text_style.h"
 
@@ -25,6 +26,7 @@ struct DryRun {
   MemoryEstimate memory{};                ///< of one rank
   std::int64_t first_update = 1;
   std::vector<RankWindow> first_window{};     ///< by rank
+  CostBalance cost{};                         ///< of the first window
   std::string counted = "supervised tokens";  ///< what N counts
 };
 

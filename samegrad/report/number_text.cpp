@@ -53,6 +53,8 @@ std::string shortest(double value) {
 
 std::string percent(double fraction, int digits) { return fixed(100.0 * fraction, digits) + " %"; }
 
+std::string times_mean(double ratio) { return fixed(ratio, 2) + " x the mean"; }
+
 std::string bytes_text(std::int64_t bytes) {
   constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   auto value = static_cast<double>(bytes);

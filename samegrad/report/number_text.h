@@ -21,6 +21,9 @@ std::string shortest(double value);
 /// A fraction as percent: (0.3622, 2) -> "36.22 %".
 std::string percent(double fraction, int digits);
 
+/// The largest over the mean: 1.0171 -> "1.02 x the mean".
+std::string times_mean(double ratio);
+
 /// 999 -> "999 B", 1572864 -> "1.5 MiB".
 std::string bytes_text(std::int64_t bytes);
 

@@ -36,6 +36,12 @@ std::string right_aligned(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
+std::string window_text(const RunHeader& header) {
+  return plural(header.atoms, "atom") + " of " + plural(header.samples_per_atom, "sample") +
+         (header.balanced ? " on average, balanced by cost" : "") + "; the first one has " +
+         plural(header.first_window_tokens, "supervised token");
+}
+
 }  // namespace
 
 std::string header_text(const RunHeader& header, const TextStyle& style) {
@@ -44,8 +50,9 @@ std::string header_text(const RunHeader& header, const TextStyle& style) {
               {"parameters", grouped(header.parameters)},
               {"data", header.data},
               {"updates", updates_text(header)},
-              {"window", plural(header.atoms, "atom") + " of " + plural(header.samples_per_atom, "sample") +
-                             "; the first one has " + plural(header.first_window_tokens, "supervised token")},
+              {"window", window_text(header)},
+              {"cost", "first window: largest atom " + times_mean(header.cost.atoms) + ", fullest rank " +
+                           times_mean(header.cost.ranks)},
               {"objective", header.objective},
               {"optimizer", header.optimizer},
               {"processes", std::to_string(header.world_size) + " (" + header.transport + "), " + header.device +

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "samegrad/objective/loss_sum.h"
+#include "samegrad/plan/cost_balance.h"
 #include "samegrad/report/text_style.h"
 
 namespace samegrad {
@@ -22,10 +23,12 @@ struct RunHeader {
   std::string objective{};  ///< e.g. "unit token: N is the window's supervised tokens"
   std::string optimizer{};  ///< e.g. "sgd, learning rate 0.1, constant"
   std::int64_t first_update = 1;
-  std::int64_t last_update = 0;    ///< of this invocation
-  std::int64_t total_updates = 0;  ///< of the whole run
-  std::int64_t atoms = 0;          ///< per window
-  std::int64_t samples_per_atom = 0;
+  std::int64_t last_update = 0;          ///< of this invocation
+  std::int64_t total_updates = 0;        ///< of the whole run
+  std::int64_t atoms = 0;                ///< per window
+  std::int64_t samples_per_atom = 0;     ///< where they are balanced: on average
+  bool balanced = false;                 ///< plan.balance is not none
+  CostBalance cost{};                    ///< of the first window to come
   std::int64_t first_window_tokens = 0;  ///< supervised ones in the first window to come
   std::int64_t world_size = 1;
   std::string transport{};  ///< e.g. "shm", "single"

@@ -85,7 +85,8 @@ def test_one_altered_sample_is_named_with_its_atom_at_the_update_that_uses_it(tm
     rows = [{"prompt": f"number {i} is ", "completion": f"{i * i} and more"} for i in range(32)]
     settings = {"plan__updates": 0, "plan__epochs": 1, "plan__virtual_ranks": 2, "plan__accumulation": 2,
                 "plan__batch_size_per_rank": 2, "plan__stop_at": 0, "model__positions": 64, "model__heads": 2,
-                "data__train": "rows.jsonl", "optimizer__momentum": 0.0}
+                "data__train": "rows.jsonl", "optimizer__momentum": 0.0,
+                "plan__balance": "none"}  # another length would move other samples, too
     for name, text in (("a", rows[20]["completion"]), ("b", "xx")):
         (tmp_path / name).mkdir()
         altered = [{**row, "completion": text} if i == 20 else row for i, row in enumerate(rows)]

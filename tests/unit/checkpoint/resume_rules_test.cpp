@@ -103,7 +103,9 @@ TEST(ResumeRules, TheSameRunGoesOnWithoutARemark) { EXPECT_EQ(Resumed().notes(),
 
 // The plan stays the old one: what is looked at is the config alone.
 TEST(ResumeRules, EveryKeyOfTheConfigMayChangeOrIsRefusedByNameWithBothValues) {
-  const Resumed run;
+  RunConfig config = text_config();
+  config.plan.balance = "lpt";  // under which every field of the plan applies
+  const Resumed run{.config = config, .checkpoint = checkpoint_of(config)};
   const std::unique_ptr<UpdatePlan> plan = plan_of(run.config);
   std::int64_t refused = 0;
   for (const Field& field : config_fields()) {
@@ -122,6 +124,16 @@ TEST(ResumeRules, EveryKeyOfTheConfigMayChangeOrIsRefusedByNameWithBothValues) {
     }
   }
   EXPECT_GT(refused, 30);
+}
+
+TEST(ResumeRules, AnotherBalanceIsRefusedByNameInBothDirections) {
+  RunConfig balanced = text_config();
+  balanced.plan.balance = "lpt";
+  Resumed run;
+  run.config = balanced;
+  EXPECT_TRUE(holds(run.refusal(), R"(plan.balance: step-0004 was trained with "none", this run has "lpt")"));
+  run = {.config = text_config(), .checkpoint = checkpoint_of(balanced)};
+  EXPECT_TRUE(holds(run.refusal(), R"(plan.balance: step-0004 was trained with "lpt", this run has "none")"));
 }
 
 TEST(ResumeRules, OnlyTheLengthAndTheTwoPoliciesMayChangeThoughTheyDecideBits) {

@@ -30,7 +30,9 @@ TEST(ConfigJson, ReadsBackWhatItWrote) {
 }
 
 TEST(ConfigJson, HoldsEveryFieldInOrder) {
-  const Json json = config_to_json(RunConfig{});
+  RunConfig config;
+  config.plan.balance = "lpt";
+  const Json json = config_to_json(config);
   std::size_t count = 0;
   std::vector<std::string> sections;
   for (const auto& [key, value] : json.items()) {
@@ -41,6 +43,21 @@ TEST(ConfigJson, HoldsEveryFieldInOrder) {
   EXPECT_EQ(sections, (std::vector<std::string>{"seed", "data", "plan", "model", "objective", "optimizer", "schedule",
                                                 "evaluation", "checkpoint", "logging", "run"}));
   EXPECT_EQ(json["model"]["feed_forward"], 256);
+}
+
+// Runs from before there were costs have none in their checkpoints, and go on.
+TEST(ConfigJson, HoldsTheCostsOfABalanceOnlyUnderIt) {
+  RunConfig config;
+  EXPECT_FALSE(config_to_json(config)["plan"].contains("cost_per_token"));
+  EXPECT_NO_THROW(config_from_json(config_to_json(config)));
+  config.plan.balance = "lpt";
+  config.plan.cost_per_token_pair = 0.1;
+  const Json json = config_to_json(config);
+  EXPECT_EQ(json["plan"]["cost_per_token"], 0.0);
+  EXPECT_EQ(config_from_json(json).plan.cost_per_token_pair, 0.1);
+  Json incomplete = json;
+  incomplete["plan"].erase("cost_per_token");
+  EXPECT_EQ(refusal([&] { config_from_json(incomplete); }), "[config] JSON config: no 'plan.cost_per_token'");
 }
 
 TEST(ConfigJson, RefusesMissingUnknownAndMistypedMembers) {
@@ -62,8 +79,16 @@ TEST(ConfigJson, RefusesMissingUnknownAndMistypedMembers) {
   EXPECT_NE(refusal([] { config_from_json(Json::array()); }).find("no object"), std::string::npos);
 }
 
+TEST(ConfigDigest, OfARunThatIsNotBalancedLeavesItsCostsOut) {
+  RunConfig config;
+  const std::string digest = config_digest(config);
+  config.plan.cost_per_token = 1.0;
+  EXPECT_EQ(config_digest(config), digest);
+}
+
 TEST(ConfigDigest, ChangesWithWhatDecidesBitsAndWithNothingElse) {
-  const RunConfig config;
+  RunConfig config;
+  config.plan.balance = "lpt";
   const std::string digest = config_digest(config);
   EXPECT_EQ(digest.size(), 64U);
   for (const Field& field : config_fields()) {

@@ -52,6 +52,17 @@ TEST_F(LoadConfig, EveryShippedConfigLoads) {
   EXPECT_EQ(text.plan.updates, 0);
 }
 
+TEST_F(LoadConfig, TextIsBalancedAndTheLessonIsNotWhereNobodySaysOtherwise) {
+  const std::string text = "data: {task: text, train: a.jsonl}\nmodel: {kind: decoder, vocabulary: 256}\n";
+  EXPECT_EQ(load("").plan.balance, "none");
+  EXPECT_EQ(load("plan: {balance: lpt}\n").plan.balance, "lpt");
+  EXPECT_EQ(load(text).plan.balance, "lpt");
+  EXPECT_EQ(load(text + "plan: {balance: none}\n").plan.balance, "none");
+  EXPECT_EQ(load(text, {"plan.balance=none"}).plan.balance, "none");
+  EXPECT_EQ(with({"data.task=text", "data.train=a.jsonl", "model.kind=decoder", "model.vocabulary=256"}).plan.balance,
+            "lpt");
+}
+
 TEST_F(LoadConfig, KeepsDefaultsOfWhatAFileLeavesOut) {
   RunConfig expected;
   expected.plan.updates = 7;
@@ -181,7 +192,7 @@ TEST_F(LoadConfig, RefusesWhatIsNotBuiltByName) {
   for (const char* backend : {"nccl", "mpi"}) {
     EXPECT_NE(set_refused(std::string("run.backend=") + backend).find("is not built"), std::string::npos) << backend;
   }
-  EXPECT_NE(set_refused("plan.balance=longest").find("allowed: only none"), std::string::npos);
+  EXPECT_NE(set_refused("plan.balance=longest").find("allowed: one of: none, lpt"), std::string::npos);
 }
 
 TEST_F(LoadConfig, RefusesFilesThatAreNoConfig) {

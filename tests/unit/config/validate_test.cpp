@@ -46,6 +46,8 @@ const Case kCases[] = {
     {"StopAtWithinTheRun", RunConfig{}, [](RunConfig& c) { c.plan.stop_at = 101; }, "plan.stop_at: 101"},
     {"AtomsOfAWindow", RunConfig{}, [](RunConfig& c) { c.plan.virtual_ranks = c.plan.accumulation = 65536; },
      "plan.virtual_ranks: 65536 x plan.accumulation: 65536 is 4294967296"},
+    {"CostsNeedABalance", RunConfig{}, [](RunConfig& c) { c.plan.cost_per_token_pair = 0.5; },
+     "plan.cost_per_token_pair: 0.500000 with plan.balance: none; only lpt weighs samples"},
     {"LessonNeedsEncoder", RunConfig{}, [](RunConfig& c) { c.model.kind = "decoder"; }, "the lesson needs encoder"},
     {"LessonNeedsPositions", RunConfig{}, [](RunConfig& c) { c.model.positions = 127; }, "model.positions: 127"},
     {"LessonNeedsVocabulary", RunConfig{}, [](RunConfig& c) { c.model.vocabulary = 5; }, "model.vocabulary: 5"},

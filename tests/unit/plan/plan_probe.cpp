@@ -31,6 +31,17 @@ Json answer_draws(const Json& request) {
   return answers;
 }
 
+ModelConfig model_of(const Json& request) {
+  ModelConfig model;
+  model.kind = request["kind"];
+  model.layers = request["layers"];
+  model.width = request["width"];
+  model.feed_forward = request["feed_forward"];
+  model.vocabulary = request["vocabulary"];
+  model.classes = request["classes"];
+  return model;
+}
+
 Json answer_plan(const Json& request) {
   RunConfig config;
   config.seed = request["seed"];
@@ -41,6 +52,10 @@ Json answer_plan(const Json& request) {
   config.plan.virtual_ranks = request["virtual_ranks"];
   config.plan.accumulation = request["accumulation"];
   config.plan.batch_size_per_rank = request["batch_size_per_rank"];
+  config.plan.balance = request.value("balance", config.plan.balance);
+  config.plan.cost_per_token = request.value("cost_per_token", 0.0);
+  config.plan.cost_per_token_pair = request.value("cost_per_token_pair", 0.0);
+  config.model = request.contains("model") ? model_of(request["model"]) : config.model;
   const auto plan = make_update_plan(config, LengthSource(request["lengths"]));
   Json answer = plan_to_json(*plan, config, 1'000'000);
   answer["histories"] = Json::array();

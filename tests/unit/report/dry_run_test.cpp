@@ -9,9 +9,11 @@ TEST(DryRun, ShowsCutsMemoryAndTheFirstWindowByRank) {
   DryRun dry_run{.data_lines = {"train.jsonl: 10 samples, 480 supervised tokens", "train.jsonl:7: cut"},
                  .memory = {.parameters = 1024, .optimizer = 2048, .gradients = 4096, .activations = 1024},
                  .first_update = 1,
-                 .first_window = {{2, 16, 40, 12}, {2, 16, 60, 36}}};
+                 .first_window = {{2, 16, 40, 12}, {2, 16, 60, 36}},
+                 .cost = {.atoms = 1.501, .ranks = 1.204}};
   const std::string text = dry_run_tables(dry_run, {});
-  for (const char* part : {"train.jsonl:7: cut", "8.0 KiB", "25.0 %", "75.0 %", "N = 48", "50.0 % more"}) {
+  for (const char* part : {"train.jsonl:7: cut", "8.0 KiB", "25.0 %", "75.0 %", "N = 48", "50.0 % more",
+                           "Cost: the largest atom 1.50 x the mean, the fullest rank 1.20 x the mean."}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
 }

@@ -22,6 +22,7 @@ RunHeader header() {
           .total_updates = 100,
           .atoms = 4,
           .samples_per_atom = 8,
+          .cost = {.atoms = 1.5, .ranks = 1.25},
           .first_window_tokens = 2312,
           .world_size = 2,
           .transport = "shm",
@@ -31,10 +32,16 @@ RunHeader header() {
 TEST(Progress, HeaderSaysEverythingThatWillHappen) {
   const std::string text = header_text(header(), {});
   for (const char* part : {"r1", "train, stop at update 50", "encoder, 2 layers", "282,628", "lesson", "1 to 50 of 100",
-                           "4 atoms of 8 samples", "2,312 supervised tokens", "sgd, learning rate 0.1", "2 (shm)",
-                           "cpu", "outputs/metrics.jsonl"}) {
+                           "4 atoms of 8 samples;", "largest atom 1.50 x the mean", "2,312 supervised tokens",
+                           "sgd, learning rate 0.1", "2 (shm)", "cpu", "outputs/metrics.jsonl"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
+}
+
+TEST(Progress, HeaderSaysThatAtomsAreBalanced) {
+  RunHeader balanced = header();
+  balanced.balanced = true;
+  EXPECT_NE(header_text(balanced, {}).find("4 atoms of 8 samples on average, balanced by cost;"), std::string::npos);
 }
 
 TEST(Progress, HeaderStaysWithin100Cells) {

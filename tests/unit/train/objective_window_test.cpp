@@ -151,6 +151,22 @@ TEST_P(EveryObjective, IsTheIndependentPathsOnAnyNumberOfRanksAndNoOther) {
   }
 }
 
+// Balanced, the document of five samples lies in all three atoms.
+TEST_P(EveryObjective, IsTheSameWhereABalancedPlanCutsItsUnitsElsewhere) {
+  const Case& c = GetParam();
+  RunConfig config = small_config(c.unit);
+  const Samples source = samples_of(config, c.weighted);
+  const auto drawn_atoms = make_update_plan(config, source)->window(1).atoms;
+  const LossSum drawn = gradient_on(1, config, source).second;
+  config.plan.balance = "lpt";
+  ASSERT_NE(make_update_plan(config, source)->window(1).atoms, drawn_atoms);
+  const auto [gradient, loss] = gradient_on(1, config, source);
+  for (const int ranks : {2, 3}) EXPECT_EQ(gradient_on(ranks, config, source).first, gradient) << ranks;
+  EXPECT_EQ(loss.count, drawn.count);
+  EXPECT_DOUBLE_EQ(loss.divisor(), drawn.divisor());
+  EXPECT_LT(largest_difference(config, config.objective, source, gradient), 1e-13);
+}
+
 // 30 supervised tokens in 5 sequences, of 2 documents: counted by hand from random_samples().
 INSTANTIATE_TEST_SUITE_P(
     Units, EveryObjective,
