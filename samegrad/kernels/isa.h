@@ -2,8 +2,9 @@
 //
 // A kernel X is a file X.kernel.cpp, compiled once for each Isa into a namespace of its own (SAMEGRAD_ISA); X.cpp holds
 // the one function that others call and picks with kernel_for(). Kernel files include nothing but <cstddef>, <cstdint>,
-// lanes.h and the kernel's own header, and define nothing inline that is shared: the linker keeps one copy of an inline
-// function, which may be the one that an older processor cannot run (tests/unit/kernels holds it).
+// lanes.h, a C header that is all static, and the kernel's own header, and define nothing inline that is shared: the
+// linker keeps one copy of an inline function, which may be the one that an older processor cannot run
+// (tests/unit/kernels holds it).
 #pragma once
 
 #include <string_view>
