@@ -83,28 +83,30 @@ void TrainingLog::update_done(const UpdateResult& result, const std::optional<Ev
     summary_.ranks[rank].wait_seconds += result.ranks[rank].seconds.wait;
     summary_.ranks[rank].exchange_seconds += result.ranks[rank].seconds.exchange;
   }
-  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  const auto done = static_cast<double>(result.update - first_update_ + 1);
-  const std::string line =
-      progress_line({.update = result.update,
-                     .last_update = last_update_,
-                     .loss = result.loss,
-                     .gradient_norm = result.gradient_norm,
-                     .learning_rate = result.learning_rate,
-                     .tokens_per_second = tokens_per_second(result),
-                     .seconds_left = elapsed / done * static_cast<double>(last_update_ - result.update),
-                     .stepped = result.stepped});
   if (validation) {
-    log_info(line);
+    log_info(progress_of(result));
     log_info("  validation after update " + std::to_string(result.update) + ": loss " +
              std::to_string(validation->loss.mean()) + ", perplexity " +
              std::to_string(std::exp(validation->token_loss.mean())) + " over " +
              std::to_string(validation->token_loss.count) + " tokens");
   } else if (log_is_terminal()) {
-    log_progress(line);
+    log_progress(progress_of(result));
   } else if (progress_line_due(result.update, first_update_, last_update_, every_)) {
-    log_info(line);
+    log_info(progress_of(result));
   }
+}
+
+std::string TrainingLog::progress_of(const UpdateResult& result) const {
+  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const auto done = static_cast<double>(result.update - first_update_ + 1);
+  return progress_line({.update = result.update,
+                        .last_update = last_update_,
+                        .loss = result.loss,
+                        .gradient_norm = result.gradient_norm,
+                        .learning_rate = result.learning_rate,
+                        .tokens_per_second = tokens_per_second(result),
+                        .seconds_left = elapsed / done * static_cast<double>(last_update_ - result.update),
+                        .stepped = result.stepped});
 }
 
 RunSummary TrainingLog::summary() const {

@@ -34,6 +34,8 @@ class TrainingLog {
   RunSummary summary() const;
 
  private:
+  std::string progress_of(const UpdateResult& result) const;
+
   MetricsLog metrics_;
   std::int64_t first_update_;
   std::int64_t last_update_;

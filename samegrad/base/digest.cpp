@@ -8,20 +8,17 @@
 #include "samegrad/base/mapped_file.h"
 
 namespace samegrad {
-namespace {
 
-std::string to_hex(const unsigned char* bytes, std::size_t count) {
+std::string hexadecimal(std::span<const unsigned char> bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
-  text.reserve(2 * count);
-  for (std::size_t i = 0; i < count; ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
+  text.reserve(2 * bytes.size());
+  for (const unsigned char byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
   }
   return text;
 }
-
-}  // namespace
 
 struct Sha256::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
@@ -42,7 +39,7 @@ std::string Sha256::hex() {
   unsigned int size = 0;
   SAMEGRAD_CHECK_OP(EVP_DigestFinal_ex(state_->context, digest.data(), &size), ==, 1);
   SAMEGRAD_CHECK_OP(size, ==, digest.size());
-  return to_hex(digest.data(), digest.size());
+  return hexadecimal(digest);
 }
 
 std::string sha256_hex(std::string_view bytes) {
@@ -55,26 +52,10 @@ std::string sha256_file_hex(const std::filesystem::path& path, std::string_view 
   return sha256_hex(MappedFile(path, stage).bytes());
 }
 
-struct Xxh3::State {
-  XXH3_state_t value;
-};
-
-Xxh3::Xxh3() : state_(std::make_unique<State>()) { XXH3_128bits_reset(&state_->value); }
-
-Xxh3::~Xxh3() = default;
-
-void Xxh3::update(std::string_view bytes) { XXH3_128bits_update(&state_->value, bytes.data(), bytes.size()); }
-
-std::string Xxh3::hex() const {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state_->value));
-  return to_hex(canonical.digest, sizeof canonical.digest);
-}
-
 std::string xxh3_128_hex(std::string_view bytes) {
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
-  return to_hex(canonical.digest, sizeof canonical.digest);
+  return hexadecimal(canonical.digest);
 }
 
 }  // namespace samegrad

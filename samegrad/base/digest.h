@@ -1,4 +1,4 @@
-// Digests: SHA-256 (OpenSSL) for files, XXH3-128 for per-update hashes of tensors.
+// Digests: SHA-256 (OpenSSL) for files, XXH3-128 for short texts (of tensors: kernels/xxh3.h).
 #pragma once
 
 #include <array>
@@ -6,10 +6,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace samegrad {
+
+/// Two lower-case hexadecimal digits a byte.
+std::string hexadecimal(std::span<const unsigned char> bytes);
 
 /// SHA-256 over pieces, in the order given.
 class Sha256 {
@@ -33,23 +37,6 @@ std::string sha256_hex(std::string_view bytes);
 
 /// SHA-256 of a whole file, mapped read-only. Throws InputError (stage `stage`) naming the file.
 std::string sha256_file_hex(const std::filesystem::path& path, std::string_view stage);
-
-/// XXH3-128 (seed 0) over pieces, in the order given.
-class Xxh3 {
- public:
-  Xxh3();
-  ~Xxh3();
-  Xxh3(const Xxh3&) = delete;
-  Xxh3& operator=(const Xxh3&) = delete;
-
-  void update(std::string_view bytes);
-  /// 32 lower-case hexadecimal digits of the canonical (big-endian) form, of all pieces so far.
-  std::string hex() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 /// XXH3-128 of `bytes` (seed 0), as 32 lower-case hexadecimal digits of the canonical (big-endian) form.
 std::string xxh3_128_hex(std::string_view bytes);

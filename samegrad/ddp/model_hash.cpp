@@ -10,6 +10,7 @@
 #include "samegrad/ddp/element_hash.h"
 #include "samegrad/ddp/module_contents.h"
 #include "samegrad/ddp/named_tensor.h"
+#include "samegrad/kernels/xxh3.h"
 
 namespace samegrad {
 namespace {

@@ -2,9 +2,9 @@
 //
 // A kernel X is a file X.kernel.cpp, compiled once for each Isa into a namespace of its own (SAMEGRAD_ISA); X.cpp holds
 // the one function that others call and picks with kernel_for(). Kernel files include nothing but <cstddef>, <cstdint>,
-// headers that say they are for kernel files, and plain data, and define nothing inline that is shared: the linker
-// keeps one copy of an inline function, which may be the one that an older processor cannot run (tests/unit/kernels
-// holds it).
+// headers that say they are for kernel files, plain data and C headers that are all static, and define nothing inline
+// that is shared: the linker keeps one copy of an inline function, which may be the one that an older processor cannot
+// run (tests/unit/kernels holds it).
 #pragma once
 
 #include <string_view>

@@ -1,19 +1,43 @@
 #include "samegrad/train/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/untrusted_json.h"
+#include "samegrad/ddp/element_hash.h"
 #include "samegrad/kernels/adamw.h"
+#include "samegrad/kernels/sgd.h"
+#include "samegrad/kernels/xxh3.h"
 
 namespace samegrad {
 namespace {
 
-double number_from(const Json& scalars, const char* name) {
-  if (!scalars.is_object() || !scalars.contains(name) || !scalars[name].is_number()) {
-    throw CheckError("checkpoint", std::string("optimizer state: number '") + name + "' is missing");
+[[noreturn]] void refuse_scalar(const char* name, const char* reason) {
+  throw CheckError("checkpoint", std::string("optimizer state: number '") + name + "' " + reason);
+}
+
+const Json& scalar(const Json& scalars, const char* name) {
+  if (!scalars.is_object() || !scalars.contains(name) || !scalars[name].is_number()) refuse_scalar(name, "is missing");
+  return scalars[name];
+}
+
+std::int64_t steps_from(const Json& scalars) {
+  try {
+    return whole_number(scalar(scalars, "steps"), 0);
+  } catch (const JsonRefused&) {
+    refuse_scalar("steps", "is no whole number of at least 0");
   }
-  return scalars[name].get<double>();
+}
+
+/// beta^steps.
+double power_from(const Json& scalars, const char* name, std::int64_t steps) {
+  const auto power = scalar(scalars, name).get<double>();
+  if (!(power >= 0.0) || power > 1.0 || (power == 1.0) != (steps == 0)) {
+    refuse_scalar(name, "is no power of a beta after that many steps");
+  }
+  return power;
 }
 
 class Sgd final : public Optimizer {
@@ -23,31 +47,29 @@ class Sgd final : public Optimizer {
       state_.push_back({"momentum_buffer", AlignedBlock(ElementType::kFloat32, flat_elements)});
   }
 
-  void step(std::span<float> values, std::span<const float> gradient, double learning_rate) override {
-    const auto rate = static_cast<float>(learning_rate);
-    const auto decay = static_cast<float>(config_.weight_decay);
-    const auto momentum = static_cast<float>(config_.momentum);
+  void begin_step(double learning_rate, double clip_factor) override {
     ++steps_;
+    scalars_ = {.rate = static_cast<float>(learning_rate),
+                .decay = static_cast<float>(config_.weight_decay),
+                .momentum = static_cast<float>(config_.momentum),
+                .clip_factor = clip_factor};
+  }
+
+  void step_elements(std::int64_t first, std::span<float> values, std::span<const float> gradient) override {
+    const auto count = static_cast<std::int64_t>(values.size());
     if (state_.empty()) {
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = values[i] - rate * (gradient[i] + decay * values[i]);
-      }
-      return;
-    }
-    const std::span<float> buffer = state_[0].values.span();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      buffer[i] = momentum * buffer[i] + (gradient[i] + decay * values[i]);
-      values[i] = values[i] - rate * buffer[i];
+      sgd_step(scalars_, gradient.data(), values.data(), count);
+    } else {
+      momentum_step(scalars_, gradient.data(), state_[0].values.span().data() + first, values.data(), count);
     }
   }
 
   Json scalars() const override { return {{"steps", steps_}}; }
-  void restore_scalars(const Json& scalars) override {
-    steps_ = static_cast<std::int64_t>(number_from(scalars, "steps"));
-  }
+  void restore_scalars(const Json& scalars) override { steps_ = steps_from(scalars); }
 
  private:
   OptimizerConfig config_;
+  SgdScalars scalars_{};  // of the step that has begun
 };
 
 class AdamW final : public Optimizer {
@@ -57,36 +79,44 @@ class AdamW final : public Optimizer {
     state_.push_back({"exp_avg_sq", AlignedBlock(ElementType::kFloat32, flat_elements)});
   }
 
-  void step(std::span<float> values, std::span<const float> gradient, double learning_rate) override {
+  void begin_step(double learning_rate, double clip_factor) override {
     ++steps_;
     // beta^t by repeated multiplication: IEEE arithmetic alone, so no libm can make ranks or machines differ.
     beta1_power_ *= config_.beta1;
     beta2_power_ *= config_.beta2;
-    const AdamwScalars scalars{.keep = static_cast<float>(1.0 - learning_rate * config_.weight_decay),
-                               .beta1 = static_cast<float>(config_.beta1),
-                               .beta2 = static_cast<float>(config_.beta2),
-                               .fresh1 = static_cast<float>(1.0 - config_.beta1),
-                               .fresh2 = static_cast<float>(1.0 - config_.beta2),
-                               .step_size = static_cast<float>(learning_rate / (1.0 - beta1_power_)),
-                               .root_correction = static_cast<float>(std::sqrt(1.0 - beta2_power_)),
-                               .epsilon = static_cast<float>(config_.epsilon)};
-    adamw_step(scalars, gradient.data(), state_[0].values.span().data(), state_[1].values.span().data(), values.data(),
-               static_cast<std::int64_t>(values.size()));
+    scalars_ = {.keep = static_cast<float>(1.0 - learning_rate * config_.weight_decay),
+                .beta1 = static_cast<float>(config_.beta1),
+                .beta2 = static_cast<float>(config_.beta2),
+                .fresh1 = static_cast<float>(1.0 - config_.beta1),
+                .fresh2 = static_cast<float>(1.0 - config_.beta2),
+                .step_size = static_cast<float>(learning_rate / (1.0 - beta1_power_)),
+                .root_correction = static_cast<float>(std::sqrt(1.0 - beta2_power_)),
+                .epsilon = static_cast<float>(config_.epsilon),
+                .clip_factor = clip_factor};
+  }
+
+  void step_elements(std::int64_t first, std::span<float> values, std::span<const float> gradient) override {
+    adamw_step(scalars_, gradient.data(), state_[0].values.span().data() + first,
+               state_[1].values.span().data() + first, values.data(), static_cast<std::int64_t>(values.size()));
   }
 
   Json scalars() const override {
     return {{"steps", steps_}, {"beta1_power", beta1_power_}, {"beta2_power", beta2_power_}};
   }
   void restore_scalars(const Json& scalars) override {
-    steps_ = static_cast<std::int64_t>(number_from(scalars, "steps"));
-    beta1_power_ = number_from(scalars, "beta1_power");
-    beta2_power_ = number_from(scalars, "beta2_power");
+    const std::int64_t steps = steps_from(scalars);
+    const double power1 = power_from(scalars, "beta1_power", steps);
+    const double power2 = power_from(scalars, "beta2_power", steps);
+    steps_ = steps;
+    beta1_power_ = power1;
+    beta2_power_ = power2;
   }
 
  private:
   OptimizerConfig config_;
   double beta1_power_ = 1.0;
   double beta2_power_ = 1.0;
+  AdamwScalars scalars_{};  // of the step that has begun
 };
 
 }  // namespace
@@ -94,6 +124,22 @@ class AdamW final : public Optimizer {
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::int64_t flat_elements) {
   if (config.kind == "adamw") return std::make_unique<AdamW>(config, flat_elements);
   return std::make_unique<Sgd>(config, flat_elements);
+}
+
+std::string step_and_hash(Optimizer& optimizer, const FlatLayout& layout, std::span<float> values,
+                          std::span<const float> gradient, double learning_rate, double clip_factor) {
+  optimizer.begin_step(learning_rate, clip_factor);
+  Xxh3 hash;
+  for (const ParameterPlace& place : layout.places()) {
+    const auto end = static_cast<std::size_t>(place.offset + place.elements);
+    for (auto first = static_cast<std::size_t>(place.offset); first < end; first += kHashBlock) {
+      const std::size_t count = std::min(kHashBlock, end - first);
+      optimizer.step_elements(static_cast<std::int64_t>(first), values.subspan(first, count),
+                              gradient.subspan(first, count));
+      add_elements(hash, std::span<const float>(values.subspan(first, count)));
+    }
+  }
+  return hash.hex();
 }
 
 }  // namespace samegrad

@@ -94,15 +94,18 @@ UpdateResult Trainer::train_update(const UpdateWishes& wishes) {
 void Trainer::pass(UpdateResult& result, const PlanWindow& plan_window) {
   state_.update = plan_window.update;
   for (SamplerHistory& history : state_.histories) append_window(history, plan_window, config_->plan.accumulation);
-  result.parameters_hash = elements_hash(state_.parameters.layout(), state_.parameters.values());
+  if (!result.stepped) {
+    result.parameters_hash = elements_hash(state_.parameters.layout(), state_.parameters.values());
+  }
   result.hash_chain = next_link(state_.hash_chain, state_.histories, result.gradient_hash, result.parameters_hash);
   state_.hash_chain = result.hash_chain;
 }
 
 void Trainer::step(UpdateResult& result, Window& window) {
   const FlatLayout& layout = state_.parameters.layout();
-  result.gradient_norm = euclidean_norm(layout, window.gradient());
-  result.gradient_hash = elements_hash(layout, window.gradient());
+  NormAndHash gradient = norm_and_hash(layout, window.gradient());
+  result.gradient_norm = gradient.norm;
+  result.gradient_hash = std::move(gradient.hash);
   const bool finite = std::isfinite(result.gradient_norm) && std::isfinite(result.loss.sum);
   if (!finite && config_->optimizer.non_finite == "error") {
     throw RunError("train", "update " + std::to_string(result.update) + ": the gradient is not finite (norm " +
@@ -116,8 +119,9 @@ void Trainer::step(UpdateResult& result, Window& window) {
                                      : 0.0;
     comm_->broadcast(std::as_writable_bytes(std::span(&rate, 1)), 0, {"learning rate", result.update, timeout_});
     result.learning_rate = rate;
-    result.clip_factor = clip_by_norm(window.gradient(), result.gradient_norm, config_->optimizer.max_grad_norm);
-    state_.optimizer->step(state_.parameters.values(), window.gradient(), rate);
+    result.clip_factor = clip_factor(result.gradient_norm, config_->optimizer.max_grad_norm);
+    result.parameters_hash = step_and_hash(*state_.optimizer, layout, state_.parameters.values(), window.gradient(),
+                                           rate, result.clip_factor);
     result.stepped = true;
   } else {
     ++state_.skipped_non_finite;

@@ -5,58 +5,70 @@
 #include <cmath>
 #include <vector>
 
-#include "samegrad/base/digest.h"
 #include "samegrad/ddp/element_hash.h"
+#include "samegrad/kernels/element_scan.h"
+#include "samegrad/kernels/xxh3.h"
 #include "samegrad/plan/atom_tree.h"
 
 namespace samegrad {
 namespace {
 
 constexpr std::size_t kBlockElements = 4096;
-constexpr std::size_t kLanes = 8;
+static_assert(kBlockElements <= kHashBlock);
 
-/// The elements without gaps, in blocks of kBlockElements; the last may be shorter.
+/// The elements without gaps, in blocks of kBlockElements; the last may be shorter. A block lies in `flat` itself, or
+/// in a copy where a gap goes through it.
 template <typename Visit>
 void for_each_block(const FlatLayout& layout, std::span<const float> flat, const Visit& visit) {
   std::array<float, kBlockElements> block;
   std::size_t filled = 0;
-  for (const ParameterPlace& place : layout.places()) {
-    std::span<const float> rest =
-        flat.subspan(static_cast<std::size_t>(place.offset), static_cast<std::size_t>(place.elements));
-    while (!rest.empty()) {
-      const std::size_t count = std::min(rest.size(), kBlockElements - filled);
-      std::copy_n(rest.begin(), count, block.begin() + static_cast<std::ptrdiff_t>(filled));
-      rest = rest.subspan(count);
-      filled += count;
-      if (filled == kBlockElements) {
-        visit(std::span(block));
-        filled = 0;
+  const auto visit_run = [&](std::span<const float> run) {
+    while (!run.empty()) {
+      const std::size_t count = std::min(run.size(), kBlockElements - filled);
+      if (count == kBlockElements) {
+        visit(run.first(count));
+      } else {
+        std::ranges::copy(run.first(count), block.begin() + static_cast<std::ptrdiff_t>(filled));
+        filled += count;
+        if (filled == kBlockElements) {
+          visit(std::span<const float>(block));
+          filled = 0;
+        }
       }
+      run = run.subspan(count);
     }
-  }
-  if (filled > 0) visit(std::span(block).first(filled));
-}
-
-// Element i goes to lane i mod 8, the lanes are added by T: a fixed order that a compiler can vectorise.
-double block_square_sum(std::span<const float> block) {
-  std::array<double, kLanes> lanes{};
-  std::size_t i = 0;
-  for (; i + kLanes <= block.size(); i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const auto value = static_cast<double>(block[i + lane]);
-      lanes[lane] += value * value;
+  };
+  std::size_t begin = 0;  // of the places since the last gap
+  std::size_t end = 0;
+  for (const ParameterPlace& place : layout.places()) {
+    const auto offset = static_cast<std::size_t>(place.offset);
+    if (offset != end) {
+      visit_run(flat.subspan(begin, end - begin));
+      begin = offset;
     }
+    end = offset + static_cast<std::size_t>(place.elements);
   }
-  for (; i < block.size(); ++i) lanes[i % kLanes] += static_cast<double>(block[i]) * static_cast<double>(block[i]);
-  return tree_sum(lanes);
+  visit_run(flat.subspan(begin, end - begin));
+  if (filled > 0) visit(std::span<const float>(block).first(filled));
 }
 
 }  // namespace
 
-double euclidean_norm(const FlatLayout& layout, std::span<const float> flat) {
+NormAndHash norm_and_hash(const FlatLayout& layout, std::span<const float> flat) {
   std::vector<double> sums;
-  for_each_block(layout, flat, [&](std::span<const float> block) { sums.push_back(block_square_sum(block)); });
-  return std::sqrt(tree_sum(sums));
+  sums.reserve(static_cast<std::size_t>(layout.parameter_elements()) / kBlockElements + 1);
+  Xxh3 hash;
+  for_each_block(layout, flat, [&](std::span<const float> block) {
+    std::array<double, kSquareLanes> lanes;
+    square_sums(block.data(), static_cast<std::int64_t>(block.size()), lanes.data());
+    sums.push_back(tree_sum(lanes));
+    if (std::isnan(sums.back())) {
+      add_with_nans(hash, block);
+    } else {
+      hash.update(bytes_of(block));
+    }
+  });
+  return {std::sqrt(tree_sum(sums)), hash.hex()};
 }
 
 std::string elements_hash(const FlatLayout& layout, std::span<const float> flat) {
@@ -67,11 +79,6 @@ std::string elements_hash(const FlatLayout& layout, std::span<const float> flat)
   return hash.hex();
 }
 
-double clip_by_norm(std::span<float> flat, double norm, double max_norm) {
-  if (max_norm <= 0.0 || !(norm > max_norm)) return 1.0;
-  const double factor = max_norm / norm;
-  for (float& value : flat) value = static_cast<float>(static_cast<double>(value) * factor);
-  return factor;
-}
+double clip_factor(double norm, double max_norm) { return max_norm > 0.0 && norm > max_norm ? max_norm / norm : 1.0; }
 
 }  // namespace samegrad

@@ -9,14 +9,18 @@
 
 namespace samegrad {
 
-/// Euclidean norm: squares summed in double. NaN or infinite where an element is. Local.
-double euclidean_norm(const FlatLayout& layout, std::span<const float> flat);
+struct NormAndHash {
+  double norm = 0.0;  ///< Euclidean: squares summed in double. NaN or infinite where an element is
+  std::string hash;   ///< as elements_hash
+};
+
+/// Both in one pass over memory. Local.
+NormAndHash norm_and_hash(const FlatLayout& layout, std::span<const float> flat);
 
 /// XXH3-128 (32 hexadecimal digits) over the elements' bytes; every NaN counts as the same one. Local.
 std::string elements_hash(const FlatLayout& layout, std::span<const float> flat);
 
-/// If `norm` > `max_norm` > 0, multiplies every element by max_norm / norm; returns the factor used (1: untouched).
-/// Local.
-double clip_by_norm(std::span<float> flat, double norm, double max_norm);
+/// What a gradient of norm `norm` is multiplied by: max_norm / norm where norm > max_norm > 0, else 1. Local.
+double clip_factor(double norm, double max_norm);
 
 }  // namespace samegrad

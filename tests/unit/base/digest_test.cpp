@@ -40,12 +40,5 @@ TEST(Xxh3, EqualsTheReferenceProgram) {
   EXPECT_EQ(xxh3_128_hex(std::string(1000, 'a')), "b01da365eddaa29cb3e7af627147db7c");
 }
 
-TEST(Xxh3, OfPiecesEqualsTheOneOfTheWhole) {
-  Xxh3 hash;
-  EXPECT_EQ(hash.hex(), xxh3_128_hex(""));
-  for (const std::size_t piece : {1U, 0U, 200U, 799U}) hash.update(std::string(piece, 'a'));
-  EXPECT_EQ(hash.hex(), xxh3_128_hex(std::string(1000, 'a')));
-}
-
 }  // namespace
 }  // namespace samegrad
