@@ -51,11 +51,13 @@ void ShmCommunicator::wait_for_all(const CallLabel& label, bool begins_call) {
     if (deadline.passed()) {
       throw_late(label);
     }
-    const std::atomic<std::uint32_t>& word = region_->record(missing).published;
-    const std::uint32_t seen = word.load(std::memory_order_acquire);
+    ShmRankRecord& record = region_->record(missing);
+    record.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t seen = record.published.load(std::memory_order_seq_cst);
     if (static_cast<std::int32_t>(seen - published_) < 0) {
-      futex_wait(word, seen, std::min(kSlice, deadline.left() + milliseconds{1}));
+      futex_wait(record.published, seen, std::min(kSlice, deadline.left() + milliseconds{1}));
     }
+    record.sleepers.fetch_sub(1, std::memory_order_relaxed);
   }
   if (begins_call) throw_if_calls_differ();
 }
@@ -133,6 +135,13 @@ MissingPeer ShmCommunicator::missing_peer(int peer) const {
 // Among the ranks that have come so far. All that see the same ranks name the same two.
 void ShmCommunicator::throw_if_calls_differ() {
   const std::uint32_t slot = (published_ + 1) % 2;
+  const std::uint64_t mark = region_->record(rank_).call_marks[slot].load(std::memory_order_relaxed);
+  bool all_same = true;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (!arrived(peer)) continue;
+    all_same = all_same && region_->record(peer).call_marks[slot].load(std::memory_order_relaxed) == mark;
+  }
+  if (all_same) return;
   int first = 0;
   while (!arrived(first)) ++first;  // this rank has
   const CallRecord call = region_->record(first).calls[slot].load();
