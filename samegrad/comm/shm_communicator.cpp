@@ -37,7 +37,7 @@ ShmCommunicator::ShmCommunicator(std::shared_ptr<ShmRegion> region, int rank, st
       arena_(std::make_shared<ShmArena>(region_, rank)),
       posted_(static_cast<std::size_t>(region_->world_size())),
       watches_(static_cast<std::size_t>(region_->world_size())),
-      spins_(spins_for(region_->world_size())),
+      most_spins_(spins_for(region_->world_size())),
       exceptions_at_start_(std::uncaught_exceptions()) {
   SAMEGRAD_CHECK_OP(rank, >=, 0);
   SAMEGRAD_CHECK_OP(rank, <, size());

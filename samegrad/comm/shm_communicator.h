@@ -63,6 +63,7 @@ class ShmCommunicator final : public Communicator, public KeepsStatus, public Sh
   void post(const ExchangedMemory& mine, std::size_t bytes);
   bool read_posts(std::size_t parts, std::size_t bytes);
   // Waiting: shm_wait.cpp.
+  void spin();
   void wait_for_all(const CallLabel& label, bool begins_call);
   bool arrived(int peer) const;
   int first_missing() const;
@@ -83,7 +84,8 @@ class ShmCommunicator final : public Communicator, public KeepsStatus, public Sh
   std::uint32_t calls_ = 0;                           // of this rank so far
   std::uint32_t published_ = 0;                       // chunks, as in this rank's record
   std::vector<std::optional<ProcessWatch>> watches_;  // by rank; opened once the peer has joined
-  int spins_;
+  int most_spins_;
+  int spins_ = most_spins_;  // of the next wait: shm_wait.cpp
   int exceptions_at_start_;
   std::exception_ptr broken_;  // what an earlier call threw, or that this rank has left
   std::string broken_reason_;

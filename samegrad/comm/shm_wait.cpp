@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 
 /// Longest sleep between two looks at whether the missing peers live.
 constexpr milliseconds kSlice{50};
+constexpr int kLeastSpins = 16;
 /// A story that is being told is whole within microseconds, or its teller has died.
 constexpr milliseconds kTelling{200};
 
@@ -34,13 +35,25 @@ int ShmCommunicator::first_missing() const {
   return peer;
 }
 
-// The only place where a rank waits for others. Where a call begins, its ranks must have called the same.
-void ShmCommunicator::wait_for_all(const CallLabel& label, bool begins_call) {
-  for (int spin = 0; spin < spins_ && first_missing() < size(); ++spin) {
+/// Note [How long to spin]
+/// A rank that waits looks for about 20 microseconds before it sleeps; most peers arrive within that, and a sleep costs
+/// more. In vain where the peer is far behind, or needs this very core, because something else runs on the other: so
+/// each time in vain the next spin is half as long, and where spinning has helped it is as long as ever.
+void ShmCommunicator::spin() {
+  int spun = 0;
+  while (spun < spins_ && first_missing() < size()) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
+    ++spun;
   }
+  if (spun == 0) return;
+  spins_ = spun < spins_ ? most_spins_ : std::max(spins_ / 2, std::min(kLeastSpins, most_spins_));
+}
+
+// The only place where a rank waits for others. Where a call begins, its ranks must have called the same.
+void ShmCommunicator::wait_for_all(const CallLabel& label, bool begins_call) {
+  spin();
   const Deadline deadline(label.timeout);
   for (int missing = first_missing(); missing < size(); missing = first_missing()) {
     throw_if_told();
