@@ -29,6 +29,11 @@ C10dGroup::C10dGroup(const std::string& store_path, int rank, int world_size) : 
 
 C10dGroup::~C10dGroup() = default;
 
+void C10dGroup::all_reduce_sum(const at::Tensor& values) {
+  std::vector<at::Tensor> tensors{values};
+  state_->group->allreduce(tensors)->wait();
+}
+
 struct C10dReducer::State {
   std::shared_ptr<c10d::Reducer> reducer;
   std::shared_ptr<c10d::Logger> logger;

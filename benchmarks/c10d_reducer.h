@@ -20,6 +20,9 @@ class C10dGroup {
   C10dGroup(const C10dGroup&) = delete;
   C10dGroup& operator=(const C10dGroup&) = delete;
 
+  /// Gloo's all-reduce: `values` becomes the sum over ranks. Collective.
+  void all_reduce_sum(const at::Tensor& values);
+
  private:
   friend class C10dReducer;
   struct State;

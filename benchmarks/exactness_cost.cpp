@@ -3,10 +3,12 @@
 // FILE: JSON, seconds of the slowest rank by iteration. benchmarks/exactness_cost.py runs it and sets it beside an
 // update.
 //
+// agreements: the small calls of an update (agreement, failures, loss sums, learning rate, shares), nobody late.
 // canonical: each atom's gradient in a buffer of its own, siblings added, the subtrees exchanged.
 // native: atoms added up in place, one sum a rank exchanged, added in rank order: what an all-reduce does.
 // Both end with the division. Every buffer is rewritten before each iteration.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -16,9 +18,13 @@
 
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
+#include "samegrad/comm/agreement.h"
 #include "samegrad/comm/canonical_reduction.h"
 #include "samegrad/comm/environment.h"
+#include "samegrad/comm/gradient_memory.h"
 #include "samegrad/comm/join.h"
+#include "samegrad/comm/keeps_status.h"
+#include "samegrad/ddp/atom_gather.h"
 #include "samegrad/ddp/gradient_slots.h"
 #include "samegrad/launch/launch.h"
 #include "samegrad/objective/scale.h"
@@ -60,7 +66,9 @@ class Costs {
         ranges_(rank_ranges(atoms, comm.size())),
         mine_(ranges_[static_cast<std::size_t>(comm.rank())]),
         state_(initial_state(RunConfig{})),
-        pool_(state_.parameters.set()) {}
+        pool_(state_.parameters.set()) {
+    pool_.place_in(gradient_memory_of(comm));
+  }
 
   double canonical(std::int64_t iteration) {
     std::vector<std::unique_ptr<GradientBuffer>> gradients;
@@ -116,6 +124,26 @@ class Costs {
       const PlanWindow window{.update = state_.histories[0].update + 1, .epoch = 0, .atoms = window_atoms()};
       for (SamplerHistory& history : state_.histories) append_window(history, window, 2);
       state_.hash_chain = next_link(state_.hash_chain, state_.histories, gradient, parameters);
+    });
+  }
+
+  /// The small collective calls of an update, as a window and a training make them, without what they wait for.
+  double agreements() {
+    return slowest_seconds(comm_, [&] {
+      note_phase(comm_, "agreement", 1);
+      exchange_records(comm_, AgreementRecord{}, std::chrono::minutes(5));
+      note_phase(comm_, "backward", 1);
+      note_phase(comm_, "exchange", 1);
+      agree_no_failure(comm_, "", 1, label("window"));
+      gather_atoms(comm_, ranges_, {std::vector<double>(static_cast<std::size_t>(mine_.size()))},
+                   std::vector<bool>(state_.parameters.set().parameters().size()), label("loss sums"));
+      note_phase(comm_, "step", 1);
+      double rate = 0.0;
+      comm_.broadcast(std::as_writable_bytes(std::span(&rate, 1)), 0, label("learning rate"));
+      std::array<double, 8> share{};
+      std::vector<std::array<double, 8>> shares(ranges_.size());
+      comm_.all_gather(std::as_bytes(std::span(share)), std::as_writable_bytes(std::span(shares)),
+                       label("rank shares"));
     });
   }
 
@@ -175,8 +203,7 @@ class Costs {
 
 void measure(Communicator& comm, std::int64_t atoms, std::int64_t iterations, const std::string& path) {
   Costs costs(comm, atoms);
-  Json seconds{
-      {"canonical", Json::array()}, {"native", Json::array()}, {"hashes", Json::array()}, {"copy", Json::array()}};
+  Json seconds;
   double difference = 0.0;
   constexpr std::int64_t kWarmUp = 3;
   for (std::int64_t i = 0; i < kWarmUp + iterations; ++i) {
@@ -184,11 +211,13 @@ void measure(Communicator& comm, std::int64_t atoms, std::int64_t iterations, co
     const double native = costs.native(i);
     difference = std::max(difference, costs.difference());
     const double hashes = costs.hashes();
+    const double agreements = costs.agreements();
     const double copy = costs.copy();
     if (i < kWarmUp) continue;
     seconds["canonical"].push_back(canonical);
     seconds["native"].push_back(native);
     seconds["hashes"].push_back(hashes);
+    seconds["agreements"].push_back(agreements);
     seconds["copy"].push_back(copy);
   }
   if (comm.rank() != 0) return;

@@ -1,6 +1,7 @@
 #include "samegrad/comm/call_record.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 
 namespace samegrad {
@@ -22,6 +23,8 @@ std::string_view operation_name(CallOperation operation) {
       return "all_reduce";
     case CallOperation::kBarrier:
       return "barrier";
+    case CallOperation::kReduce:
+      return "reduce";
     case CallOperation::kNone:
       break;
   }
@@ -55,6 +58,20 @@ CallRecord record_call(CallOperation operation, int root, std::size_t bytes, con
 
 bool same_call(const CallRecord& a, const CallRecord& b) {
   return a.operation == b.operation && a.root == b.root && a.bytes == b.bytes && a.dtype == b.dtype && a.name == b.name;
+}
+
+std::uint64_t call_mark(const CallRecord& call) {
+  const auto numbers = static_cast<std::uint64_t>(call.operation) << 40 | static_cast<std::uint64_t>(call.dtype) << 32 |
+                       static_cast<std::uint32_t>(call.root);
+  std::uint64_t mark = 0;
+  const auto add = [&mark](std::uint64_t word) {
+    mark = (mark ^ word) * 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio
+    mark ^= mark >> 32;
+  };
+  add(numbers);
+  add(call.bytes);
+  for (const std::uint64_t word : std::bit_cast<std::array<std::uint64_t, sizeof(call.name) / 8>>(call.name)) add(word);
+  return mark;
 }
 
 }  // namespace samegrad

@@ -10,9 +10,17 @@
 
 namespace samegrad {
 
-enum class CallOperation : std::uint32_t { kNone = 0, kAllToAll, kAllGather, kBroadcast, kBarrier, kAllReduce };
+enum class CallOperation : std::uint32_t {
+  kNone = 0,
+  kAllToAll,
+  kAllGather,
+  kBroadcast,
+  kBarrier,
+  kAllReduce,
+  kReduce
+};
 
-inline constexpr CallOperation kLastCallOperation = CallOperation::kAllReduce;
+inline constexpr CallOperation kLastCallOperation = CallOperation::kReduce;
 inline constexpr CallDtype kLastCallDtype = CallDtype::kFloat64;
 
 /// "all_gather", ...; "nothing" for kNone. Local.
@@ -42,5 +50,8 @@ CallRecord record_call(CallOperation operation, int root, std::size_t bytes, con
 
 /// Whether two ranks that meet in these called the same. Local.
 bool same_call(const CallRecord& a, const CallRecord& b);
+
+/// Of what same_call compares: equal where it holds, and but for one chance in 2^64 only there. Local.
+std::uint64_t call_mark(const CallRecord& call);
 
 }  // namespace samegrad

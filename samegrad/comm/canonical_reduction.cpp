@@ -5,6 +5,8 @@
 
 #include "samegrad/base/check.h"
 #include "samegrad/base/element_type.h"
+#include "samegrad/comm/gradient_memory.h"
+#include "samegrad/comm/tree_sum.h"
 #include "samegrad/objective/scale.h"
 
 namespace samegrad {
@@ -60,28 +62,11 @@ ExchangeLayout make_layout(std::int64_t elements, std::int64_t piece_bytes, std:
   return layout;
 }
 
-/// A piece of a subtree's sum, in the receive buffer; overwritten on the way up the tree.
-template <typename Element>
-struct Leaf {
-  AtomRange atoms;
-  Element* values;
-};
-
-/// Finishes T(begin, end) from `leaves`, of which `next` is the leftmost not yet used. Returns where the sum is.
-template <typename Element>
-Element* finish_tree(std::span<const Leaf<Element>> leaves, std::size_t& next, AtomRange node, std::int64_t count) {
-  SAMEGRAD_CHECK_OP(next, <, leaves.size());
-  if (leaves[next].atoms == node) {
-    return leaves[next++].values;
-  }
-  SAMEGRAD_CHECK_OP(node.size(), >=, 2);
-  const std::int64_t middle = node.begin + tree_split(node.size());
-  Element* const left = finish_tree(leaves, next, {node.begin, middle}, count);
-  const Element* const right = finish_tree(leaves, next, {middle, node.end}, count);
-  for (std::int64_t k = 0; k < count; ++k) {
-    left[k] += right[k];
-  }
-  return left;
+/// All ranks' subtrees, left to right.
+std::vector<AtomRange> all_subtrees(const SubtreesByRank& subtrees) {
+  std::vector<AtomRange> all;
+  for (const std::vector<AtomRange>& of_rank : subtrees) all.insert(all.end(), of_rank.begin(), of_rank.end());
+  return all;
 }
 
 template <typename Element>
@@ -121,19 +106,18 @@ class PieceExchange {
                     std::as_writable_bytes(std::span(received_).first(elements)), label);
   }
 
-  /// T(0, A) of this rank's shard: [count], in the receive buffer.
-  std::span<Element> sum(std::int64_t count) {
-    std::vector<Leaf<Element>> leaves;
+  /// T(0, A) of this rank's shard, divided: [count], in the receive buffer.
+  std::span<Element> sum(TreeSum<Element>& tree, std::int64_t count, double divisor) {
+    std::vector<const Element*> leaves;
     for (std::size_t rank = 0; rank < subtrees_.size(); ++rank) {
       for (std::size_t i = 0; i < subtrees_[rank].size(); ++i) {
         const std::int64_t slot = static_cast<std::int64_t>(rank) * layout_.subtrees + static_cast<std::int64_t>(i);
-        leaves.push_back({subtrees_[rank][i], received_.data() + slot * count});
+        leaves.push_back(received_.data() + slot * count);
       }
     }
-    std::size_t next = 0;
-    auto* const values = finish_tree<Element>(leaves, next, {0, leaves.back().atoms.end}, count);
-    SAMEGRAD_CHECK_OP(next, ==, leaves.size());
-    return {values, static_cast<std::size_t>(count)};
+    Element* const result = received_.data();
+    tree.run(leaves, std::span(&result, 1), count, divisor);
+    return {result, static_cast<std::size_t>(count)};
   }
 
   /// Every rank's piece of its shard goes to its place in `result`.
@@ -158,6 +142,49 @@ class PieceExchange {
   std::vector<Element> gathered_;
 };
 
+/// In messages, piece by piece.
+template <typename Element>
+void reduce_in_pieces(Communicator& comm, const ExchangeLayout& layout, const SubtreesByRank& subtrees,
+                      TreeSum<Element>& tree, std::span<const SubtreeGradient<Element>> mine, std::span<Element> result,
+                      double divisor, const CallLabel& label) {
+  PieceExchange<Element> exchange(layout, subtrees);
+  for (std::int64_t begin = 0; begin < layout.shard; begin += layout.piece) {
+    const std::int64_t count = std::min(layout.piece, layout.shard - begin);
+    exchange.distribute(comm, mine, begin, count, label);
+    exchange.gather(comm, exchange.sum(tree, count, divisor), begin, result, label);
+  }
+}
+
+/// Note [Shards in shared memory]
+/// Rank r alone reads and writes shard r of every rank's memory: it takes the subtrees from where they were made and
+/// puts the finished shard into every rank's result, which may be where one of these subtrees was. So each element is
+/// read once for each subtree and written once for each rank, and two meetings are enough.
+template <typename Element>
+bool reduce_in_place(Communicator& comm, const ExchangeLayout& layout, const SubtreesByRank& subtrees,
+                     TreeSum<Element>& tree, std::span<const SubtreeGradient<Element>> mine, std::span<Element> result,
+                     double divisor, const CallLabel& label) {
+  auto* const shares = dynamic_cast<SharesGradientMemory*>(&comm);
+  if (shares == nullptr) return false;
+  ExchangedMemory memory{std::vector<const std::byte*>(static_cast<std::size_t>(layout.subtrees)),
+                         reinterpret_cast<std::byte*>(result.data())};
+  for (std::size_t i = 0; i < mine.size(); ++i) memory.parts[i] = reinterpret_cast<const std::byte*>(mine[i].values);
+  const auto me = static_cast<std::size_t>(comm.rank());
+  const auto work = [&](std::span<const ExchangedMemory> all) {
+    const std::int64_t begin = comm.rank() * layout.shard;
+    std::vector<const Element*> leaves;
+    std::vector<Element*> results{reinterpret_cast<Element*>(all[me].result) + begin};
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      for (std::size_t i = 0; i < subtrees[rank].size(); ++i) {
+        const auto* const part = reinterpret_cast<const Element*>(all[rank].parts[i]);
+        leaves.push_back(part == nullptr ? nullptr : part + begin);
+      }
+      if (rank != me) results.push_back(reinterpret_cast<Element*>(all[rank].result) + begin);
+    }
+    tree.run(leaves, results, layout.existing(comm.rank(), 0, layout.shard), divisor);
+  };
+  return shares->exchange_in_place(memory, result.size_bytes(), work, label);
+}
+
 template <typename Element>
 ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
                       std::span<const SubtreeGradient<Element>> mine, std::span<Element> result, double divisor,
@@ -168,7 +195,6 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
   check_subtrees<Element>(mine, subtrees[static_cast<std::size_t>(comm.rank())]);
   const ExchangeLayout layout =
       make_layout(static_cast<std::int64_t>(result.size()), comm.piece_bytes(), sizeof(Element), subtrees);
-  ExchangeVolume volume;
   if (comm.size() == 1) {
     if (mine[0].values == nullptr) {
       std::ranges::fill(result, Element{0});
@@ -176,20 +202,14 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
       std::copy_n(mine[0].values, result.size(), result.data());
     }
     divide_gradient(result.data(), static_cast<std::int64_t>(result.size()), divisor);
-    return volume;
+    return {};
   }
-  PieceExchange<Element> exchange(layout, subtrees);
-  for (std::int64_t begin = 0; begin < layout.shard; begin += layout.piece) {
-    const std::int64_t count = std::min(layout.piece, layout.shard - begin);
-    exchange.distribute(comm, mine, begin, count, label);
-    const std::span<Element> sum = exchange.sum(count);
-    divide_gradient(sum.data(), count, divisor);
-    exchange.gather(comm, sum, begin, result, label);
-    const std::int64_t with_each_peer = static_cast<std::int64_t>(sizeof(Element)) * count * (layout.subtrees + 1);
-    volume.bytes_sent += (layout.ranks - 1) * with_each_peer;
-    volume.bytes_received += (layout.ranks - 1) * with_each_peer;
+  TreeSum<Element> tree(all_subtrees(subtrees));
+  if (!reduce_in_place(comm, layout, subtrees, tree, mine, result, divisor, label)) {
+    reduce_in_pieces(comm, layout, subtrees, tree, mine, result, divisor, label);
   }
-  return volume;
+  const std::int64_t bytes = static_cast<std::int64_t>(sizeof(Element)) * layout.shard * (layout.subtrees + 1);
+  return {(layout.ranks - 1) * bytes, (layout.ranks - 1) * bytes};
 }
 
 }  // namespace

@@ -29,7 +29,9 @@ struct ExchangeVolume {
 /// sends as many subtrees as the rank with the most, m, has: (m + 1) / 2 of the bytes of a ring all-reduce. `result`
 /// may be the memory of one of `mine`. A subtree of +0 is added like any other, for x + 0 turns -0 into +0. Which of
 /// two NaNs that meet survives is not promised. Sums are made in the elements' own type, the division in double.
-/// Temporary memory: three pieces (Communicator::piece_bytes). Collective.
+/// Where all of `mine` and `result` on all ranks are memory that `comm` offers (comm/gradient_memory.h), ranks read and
+/// write each other's in two meetings; else they send messages. The same bits, and as many bytes between ranks, either
+/// way. Temporary memory: three pieces (Communicator::piece_bytes). Collective.
 ExchangeVolume reduce_canonically(Communicator& comm, std::span<const AtomRange> ranges,
                                   std::span<const SubtreeGradient<float>> mine, std::span<float> result, double divisor,
                                   const CallLabel& label);

@@ -34,8 +34,10 @@ ShmCommunicator::ShmCommunicator(std::shared_ptr<ShmRegion> region, int rank, st
     : region_(std::move(region)),
       rank_(rank),
       status_(std::move(status)),
+      arena_(std::make_shared<ShmArena>(region_, rank)),
+      posted_(static_cast<std::size_t>(region_->world_size())),
       watches_(static_cast<std::size_t>(region_->world_size())),
-      spins_(spins_for(region_->world_size())),
+      most_spins_(spins_for(region_->world_size())),
       exceptions_at_start_(std::uncaught_exceptions()) {
   SAMEGRAD_CHECK_OP(rank, >=, 0);
   SAMEGRAD_CHECK_OP(rank, <, size());
@@ -69,6 +71,7 @@ void ShmCommunicator::end_as(ShmRankState state, std::string_view reason) {
     return;
   }
   ended_ = true;
+  if (state == ShmRankState::kFailed) arena_->close();
   ShmRankRecord& record = region_->record(rank_);
   std::array<char, 512> text{};
   std::copy_n(reason.begin(), std::min(reason.size(), text.size() - 1), text.begin());
@@ -100,7 +103,7 @@ void ShmCommunicator::all_to_all(std::span<const std::byte> send, std::span<std:
     copy_bytes(recv.data() + static_cast<std::size_t>(peer) * block + offset,
                slot + static_cast<std::size_t>(rank_) * plan.step, count);
   };
-  run(plan, label);
+  move(plan, label);
 }
 
 void ShmCommunicator::all_gather(std::span<const std::byte> send, std::span<std::byte> recv, const CallLabel& label) {
@@ -116,7 +119,7 @@ void ShmCommunicator::all_gather(std::span<const std::byte> send, std::span<std:
   plan.read = [&](int peer, const std::byte* slot, std::size_t offset, std::size_t count) {
     copy_bytes(recv.data() + static_cast<std::size_t>(peer) * send.size() + offset, slot, count);
   };
-  run(plan, label);
+  move(plan, label);
 }
 
 void ShmCommunicator::broadcast(std::span<std::byte> data, int root, const CallLabel& label) {
@@ -136,7 +139,7 @@ void ShmCommunicator::broadcast(std::span<std::byte> data, int root, const CallL
       copy_bytes(data.data() + offset, slot, count);
     }
   };
-  run(plan, label);
+  move(plan, label);
 }
 
 void ShmCommunicator::barrier(const CallLabel& label) {
@@ -145,25 +148,17 @@ void ShmCommunicator::barrier(const CallLabel& label) {
   plan.step = region_->slot_bytes();
   plan.write = [](std::byte*, std::size_t, std::size_t) {};
   plan.read = [](int, const std::byte*, std::size_t, std::size_t) {};
-  run(plan, label);
+  move(plan, label);
 }
 
-void ShmCommunicator::run(const Plan& plan, const CallLabel& label) {
-  if (broken_) {
-    std::rethrow_exception(broken_);
-  }
-  CallRecord call = plan.call;
-  call.number = ++calls_;
-  status_->enter(call);
-  try {
-    throw_if_told();
+void ShmCommunicator::move(const Plan& plan, const CallLabel& label) {
+  run(plan.call, [&](const CallRecord& call) {
     std::size_t offset = 0;
     do {  // an empty message is one empty chunk: every call is a meeting
       const std::size_t count = std::min(plan.step, plan.bytes - offset);
       const std::uint32_t slot = published_ % 2;
       plan.write(region_->outbox(rank_, slot), offset, count);
-      publish(call);
-      wait_for_all(label, /*begins_call=*/offset == 0);
+      meet(call, label, /*begins_call=*/offset == 0);
       for (int peer = 0; peer < size(); ++peer) {
         if (peer != rank_) {
           plan.read(peer, region_->outbox(peer, slot), offset, count);
@@ -171,20 +166,41 @@ void ShmCommunicator::run(const Plan& plan, const CallLabel& label) {
       }
       offset += count;
     } while (offset < plan.bytes);
+  });
+}
+
+void ShmCommunicator::run(CallRecord call, const std::function<void(const CallRecord& call)>& move_all) {
+  if (broken_) {
+    std::rethrow_exception(broken_);
+  }
+  call.number = ++calls_;
+  status_->enter(call);
+  try {
+    throw_if_told();
+    move_all(call);
   } catch (const std::exception& error) {
     broken_ = std::current_exception();
     broken_reason_ = error.what();
+    arena_->close();
     status_->end(RankState::kFailed);
     throw;
   }
   status_->leave();
 }
 
+void ShmCommunicator::meet(const CallRecord& call, const CallLabel& label, bool begins_call) {
+  publish(call);
+  wait_for_all(label, begins_call);
+}
+
+// A rank that sleeps says so before it looks at the word again, and this one looks for sleepers after it has changed
+// it: one of the two sees the other.
 void ShmCommunicator::publish(const CallRecord& call) {
   ShmRankRecord& mine = region_->record(rank_);
   mine.calls[published_ % 2].store(call);
-  mine.published.store(++published_, std::memory_order_release);
-  futex_wake_all(mine.published);
+  mine.call_marks[published_ % 2].store(call_mark(call), std::memory_order_relaxed);
+  mine.published.store(++published_, std::memory_order_seq_cst);
+  if (mine.sleepers.load(std::memory_order_seq_cst) > 0) futex_wake_all(mine.published);
 }
 
 }  // namespace samegrad

@@ -4,6 +4,9 @@
 // into slot k % 2 of its outbox, publishes it by counting up its futex, waits until all have published chunk k, and
 // reads the others' slots. A rank publishes chunk k + 1 only after it has read chunk k, so whoever has seen all chunks
 // k + 1 may overwrite the slot of chunk k: two slots make one wait per chunk enough.
+//
+// An exchange in place is two such meetings: in the first, slots say where in the arenas the ranks' memory lies; the
+// second ends it.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +18,17 @@
 #include <vector>
 
 #include "samegrad/comm/communicator.h"
+#include "samegrad/comm/gradient_memory.h"
 #include "samegrad/comm/keeps_status.h"
 #include "samegrad/comm/peer_messages.h"
 #include "samegrad/comm/peer_story.h"
 #include "samegrad/comm/process_watch.h"
+#include "samegrad/comm/shm_arena.h"
 #include "samegrad/comm/shm_region.h"
 
 namespace samegrad {
 
-class ShmCommunicator final : public Communicator, public KeepsStatus {
+class ShmCommunicator final : public Communicator, public KeepsStatus, public SharesGradientMemory {
  public:
   /// Joins as `rank`. Throws InputError where that rank has joined already. Does not wait for the others. `status`: the
   /// rank's record, where it has one already. Local.
@@ -42,13 +47,23 @@ class ShmCommunicator final : public Communicator, public KeepsStatus {
   void barrier(const CallLabel& label) override;
   void leave(std::string_view reason) override;
   StatusWriter& status() override { return *status_; }
+  std::shared_ptr<GradientMemory> gradient_memory() override { return arena_; }
+  bool exchange_in_place(const ExchangedMemory& mine, std::size_t bytes,
+                         const std::function<void(std::span<const ExchangedMemory> all)>& work,
+                         const CallLabel& label) override;
 
  private:
-  struct Plan;  // one call, cut into chunks
+  struct Plan;  // a message, cut into chunks
 
-  void run(const Plan& plan, const CallLabel& label);
+  void run(CallRecord call, const std::function<void(const CallRecord& call)>& move_all);
+  void move(const Plan& plan, const CallLabel& label);
+  void meet(const CallRecord& call, const CallLabel& label, bool begins_call);
   void publish(const CallRecord& call);
+  // In place: shm_exchange.cpp.
+  void post(const ExchangedMemory& mine, std::size_t bytes);
+  bool read_posts(std::size_t parts, std::size_t bytes);
   // Waiting: shm_wait.cpp.
+  void spin();
   void wait_for_all(const CallLabel& label, bool begins_call);
   bool arrived(int peer) const;
   int first_missing() const;
@@ -64,10 +79,13 @@ class ShmCommunicator final : public Communicator, public KeepsStatus {
   std::shared_ptr<ShmRegion> region_;
   int rank_;
   std::shared_ptr<StatusWriter> status_;
+  std::shared_ptr<ShmArena> arena_;
+  std::vector<ExchangedMemory> posted_;               // by rank: of the exchange in place that runs
   std::uint32_t calls_ = 0;                           // of this rank so far
   std::uint32_t published_ = 0;                       // chunks, as in this rank's record
   std::vector<std::optional<ProcessWatch>> watches_;  // by rank; opened once the peer has joined
-  int spins_;
+  int most_spins_;
+  int spins_ = most_spins_;  // of the next wait: shm_wait.cpp
   int exceptions_at_start_;
   std::exception_ptr broken_;  // what an earlier call threw, or that this rank has left
   std::string broken_reason_;

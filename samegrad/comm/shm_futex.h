@@ -13,6 +13,10 @@
 
 namespace samegrad {
 
+inline void futex_wake_all(const std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
 /// Returns when woken, after `at_most`, when interrupted, or at once where `word` is no longer `while_equal`: the
 /// caller looks again in every case. Local.
 inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t while_equal,
@@ -21,11 +25,7 @@ inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t whi
   syscall(SYS_futex, &word, FUTEX_WAIT, while_equal, &time, nullptr, 0);
 }
 
-inline void futex_wake_all(const std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
-
-/// How often to look before sleeping. Spinning takes the core from the rank one waits for, unless each has its own.
+/// How often to look before sleeping, at most. Spinning takes the core from the rank one waits for, unless each has its own.
 /// Local.
 inline int spins_for(int ranks) {
   // About 20 microseconds: most peers arrive within that, and a sleep costs more.

@@ -1,11 +1,12 @@
-// The memory that the ranks of one host share: a header, a record for each rank, and for each rank an outbox of two
-// slots. All zero but for the header when it is new.
+// The memory that the ranks of one host share: a header, a record for each rank, for each rank an outbox of two slots,
+// and for each rank an arena for gradients (comm/shm_arena.h). All zero but for the header when it is new.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "samegrad/comm/call_record.h"
 #include "samegrad/comm/peer_story.h"
@@ -26,6 +27,10 @@ enum class ShmRankState : std::uint32_t {
 struct ShmRankRecord {
   /// Chunks that this rank has published in all its calls, modulo 2^32. A futex.
   alignas(64) std::atomic<std::uint32_t> published;
+  /// Ranks that sleep on it, or died while they did.
+  std::atomic<std::uint32_t> sleepers;
+  /// call_mark of `calls`, on the line that whoever waits reads anyway.
+  std::array<std::atomic<std::uint64_t>, 2> call_marks;
   alignas(64) std::atomic<ShmRankState> state;
   std::atomic<std::int32_t> pid;
   std::atomic<std::uint64_t> start_time;  ///< of the process (/proc/PID/stat, field 22); 0: unknown
@@ -48,7 +53,13 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std
 /// Bytes of an outbox slot between processes: a longer message goes in several chunks.
 inline constexpr std::size_t kDefaultSlotBytes = std::size_t{1} << 20;
 
-/// A new memfd (close-on-exec) with the region of `world_size` ranks; size sealed. Throws RunError. Local.
+/// Addresses of all ranks' arenas between processes. Memory is taken page by page as it is first touched.
+inline constexpr std::size_t kArenaBytesOfAllRanks = std::size_t{1} << 38;
+/// Addresses of a rank's arena between threads.
+inline constexpr std::size_t kThreadArenaBytes = std::size_t{1} << 24;
+
+/// A new memfd (close-on-exec) with the region of `world_size` ranks; size sealed. Without arenas where a limit of this
+/// process on addresses or file sizes (ulimit -v, -f) leaves no room for them. Throws RunError. Local.
 int create_region_file(int world_size, std::size_t slot_bytes);
 
 /// The region mapped into this process. Movable.
@@ -57,8 +68,9 @@ class ShmRegion {
   /// Maps the region behind `fd`, then closes `fd`. Throws InputError where it is no region, of another version of
   /// samegrad, or not for `world_size` ranks. Local.
   static ShmRegion adopt_file(int fd, int world_size);
-  /// A region for ranks that are threads of this process. `slot_bytes`: a multiple of 64. Throws RunError. Local.
-  static ShmRegion for_threads(int world_size, std::size_t slot_bytes);
+  /// A region for ranks that are threads of this process. `slot_bytes`: a multiple of 64. `arena_bytes` of each rank.
+  /// Throws RunError. Local.
+  static ShmRegion for_threads(int world_size, std::size_t slot_bytes, std::size_t arena_bytes = kThreadArenaBytes);
 
   ~ShmRegion();
   ShmRegion(ShmRegion&& other) noexcept;
@@ -72,14 +84,16 @@ class ShmRegion {
   ShmStory& story() const;
   /// slot_bytes() bytes, 64-byte aligned. `slot` is 0 or 1.
   std::byte* outbox(int rank, std::uint32_t slot) const;
+  /// Of the same size for every rank, page-aligned; empty where the region has none.
+  std::span<std::byte> arena(int rank) const;
 
  private:
-  ShmRegion(std::byte* base, std::size_t bytes, int world_size, std::size_t slot_bytes);
+  ShmRegion(std::byte* base, int world_size, std::size_t slot_bytes, std::size_t arena_bytes);
 
   std::byte* base_;
-  std::size_t bytes_;
   int world_size_;
   std::size_t slot_bytes_;
+  std::size_t arena_bytes_;
 };
 
 }  // namespace samegrad

@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 
 /// Longest sleep between two looks at whether the missing peers live.
 constexpr milliseconds kSlice{50};
+constexpr int kLeastSpins = 16;
 /// A story that is being told is whole within microseconds, or its teller has died.
 constexpr milliseconds kTelling{200};
 
@@ -34,13 +35,25 @@ int ShmCommunicator::first_missing() const {
   return peer;
 }
 
-// The only place where a rank waits for others. Where a call begins, its ranks must have called the same.
-void ShmCommunicator::wait_for_all(const CallLabel& label, bool begins_call) {
-  for (int spin = 0; spin < spins_ && first_missing() < size(); ++spin) {
+/// Note [How long to spin]
+/// A rank that waits looks for about 20 microseconds before it sleeps; most peers arrive within that, and a sleep costs
+/// more. In vain where the peer is far behind, or needs this very core, because something else runs on the other: so
+/// each time in vain the next spin is half as long, and where spinning has helped it is as long as ever.
+void ShmCommunicator::spin() {
+  int spun = 0;
+  while (spun < spins_ && first_missing() < size()) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
+    ++spun;
   }
+  if (spun == 0) return;
+  spins_ = spun < spins_ ? most_spins_ : std::max(spins_ / 2, std::min(kLeastSpins, most_spins_));
+}
+
+// The only place where a rank waits for others. Where a call begins, its ranks must have called the same.
+void ShmCommunicator::wait_for_all(const CallLabel& label, bool begins_call) {
+  spin();
   const Deadline deadline(label.timeout);
   for (int missing = first_missing(); missing < size(); missing = first_missing()) {
     throw_if_told();
@@ -51,11 +64,13 @@ void ShmCommunicator::wait_for_all(const CallLabel& label, bool begins_call) {
     if (deadline.passed()) {
       throw_late(label);
     }
-    const std::atomic<std::uint32_t>& word = region_->record(missing).published;
-    const std::uint32_t seen = word.load(std::memory_order_acquire);
+    ShmRankRecord& record = region_->record(missing);
+    record.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t seen = record.published.load(std::memory_order_seq_cst);
     if (static_cast<std::int32_t>(seen - published_) < 0) {
-      futex_wait(word, seen, std::min(kSlice, deadline.left() + milliseconds{1}));
+      futex_wait(record.published, seen, std::min(kSlice, deadline.left() + milliseconds{1}));
     }
+    record.sleepers.fetch_sub(1, std::memory_order_relaxed);
   }
   if (begins_call) throw_if_calls_differ();
 }
@@ -133,6 +148,13 @@ MissingPeer ShmCommunicator::missing_peer(int peer) const {
 // Among the ranks that have come so far. All that see the same ranks name the same two.
 void ShmCommunicator::throw_if_calls_differ() {
   const std::uint32_t slot = (published_ + 1) % 2;
+  const std::uint64_t mark = region_->record(rank_).call_marks[slot].load(std::memory_order_relaxed);
+  bool all_same = true;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (!arrived(peer)) continue;
+    all_same = all_same && region_->record(peer).call_marks[slot].load(std::memory_order_relaxed) == mark;
+  }
+  if (all_same) return;
   int first = 0;
   while (!arrived(first)) ++first;  // this rank has
   const CallRecord call = region_->record(first).calls[slot].load();

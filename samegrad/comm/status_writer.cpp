@@ -142,7 +142,7 @@ void StatusWriter::enter(const CallRecord& call) {
   ++moment_.collectives;
   moment_.entered_realtime_ns = realtime_ns();
   moment_.entered_boot_ns = boot_ns();
-  publish();
+  publish(moment_.entered_realtime_ns, moment_.entered_boot_ns);
 }
 
 void StatusWriter::leave() {
@@ -158,10 +158,12 @@ void StatusWriter::end(RankState state) {
   ended_ = true;
 }
 
-void StatusWriter::publish() {
+void StatusWriter::publish() { publish(realtime_ns(), boot_ns()); }
+
+void StatusWriter::publish(std::int64_t now_realtime_ns, std::int64_t now_boot_ns) {
   if (ended_) return;
-  moment_.progress_realtime_ns = realtime_ns();
-  moment_.progress_boot_ns = boot_ns();
+  moment_.progress_realtime_ns = now_realtime_ns;
+  moment_.progress_boot_ns = now_boot_ns;
   ++current_;
   for (StatusImage* const image : images_) store(*image, current_, moment_);
 }

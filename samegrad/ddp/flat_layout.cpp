@@ -31,9 +31,11 @@ FlatLayout::FlatLayout(const std::vector<NamedShape>& shapes, ElementType type) 
   }
 }
 
-AlignedBlock::AlignedBlock(ElementType type, std::int64_t elements) : type_(type), elements_(elements) {
+AlignedBlock::AlignedBlock(ElementType type, std::int64_t elements, GradientMemory* memory)
+    : type_(type), elements_(elements) {
   const auto bytes = static_cast<std::size_t>(std::max(rounded_up(elements), kAlignmentElements) * element_bytes(type));
-  data_.reset(std::aligned_alloc(kAlignmentBytes, bytes), std::free);
+  if (memory != nullptr) data_ = memory->allocate(bytes);
+  if (!data_) data_.reset(std::aligned_alloc(kAlignmentBytes, bytes), std::free);
   if (!data_) throw std::bad_alloc();
   std::memset(data_.get(), 0, bytes);
 }

@@ -13,6 +13,7 @@
 
 #include "samegrad/base/check.h"
 #include "samegrad/base/element_type.h"
+#include "samegrad/comm/gradient_memory.h"
 
 namespace samegrad {
 
@@ -56,7 +57,8 @@ class FlatLayout {
 /// A block of numbers of one type at a 64-byte boundary, +0 at first.
 class AlignedBlock {
  public:
-  AlignedBlock(ElementType type, std::int64_t elements);
+  /// In `memory` where it is given and has room.
+  AlignedBlock(ElementType type, std::int64_t elements, GradientMemory* memory = nullptr);
   AlignedBlock(AlignedBlock&&) = default;
   AlignedBlock& operator=(AlignedBlock&&) = default;
 

@@ -18,20 +18,33 @@ at::Tensor tensor_over(const at::Tensor& flat, std::int64_t offset, const at::Te
   return at::from_blob(data, parameter.sizes(), keep_memory, options);
 }
 
+at::Tensor zeros_in(GradientMemory* memory, std::int64_t elements, const at::TensorOptions& options) {
+  const std::size_t bytes = static_cast<std::size_t>(elements) * options.dtype().itemsize();
+  if (memory != nullptr && options.device().is_cpu()) {
+    if (const std::shared_ptr<std::byte> block = memory->allocate(bytes)) {
+      return at::from_blob(
+                 block.get(), {elements}, [block](void*) {}, options)
+          .zero_();
+    }
+  }
+  return at::zeros({elements}, options);
+}
+
 }  // namespace
 
-GradientBuckets::GradientBuckets(const std::vector<NamedTensor>& parameters, const std::vector<BucketLayout>& layout)
+GradientBuckets::GradientBuckets(const std::vector<NamedTensor>& parameters, const std::vector<BucketLayout>& layout,
+                                 GradientMemory* memory)
     : views_(parameters.size()), bucket_of_(parameters.size()) {
   for (const BucketLayout& bucket : layout) {
-    GradientBucket memory;
-    memory.flat =
-        at::zeros({bucket.elements}, parameters[bucket.places.front().parameter].tensor.options().requires_grad(false));
+    GradientBucket made;
+    made.flat = zeros_in(memory, bucket.elements,
+                         parameters[bucket.places.front().parameter].tensor.options().requires_grad(false));
     for (const BucketPlace& place : bucket.places) {
-      views_[place.parameter] = tensor_over(memory.flat, place.offset, parameters[place.parameter].tensor);
+      views_[place.parameter] = tensor_over(made.flat, place.offset, parameters[place.parameter].tensor);
       bucket_of_[place.parameter] = buckets_.size();
-      memory.parameters.push_back(place.parameter);
+      made.parameters.push_back(place.parameter);
     }
-    buckets_.push_back(std::move(memory));
+    buckets_.push_back(std::move(made));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "samegrad/comm/gradient_memory.h"
 #include "samegrad/ddp/bucket_layout.h"
 #include "samegrad/ddp/named_tensor.h"
 
@@ -23,8 +24,9 @@ void copy_gradient(const at::Tensor& gradient, const at::Tensor& place);
 
 class GradientBuckets {
  public:
-  /// Memory of +0 for `parameters` as `layout` says. Local.
-  GradientBuckets(const std::vector<NamedTensor>& parameters, const std::vector<BucketLayout>& layout);
+  /// Memory of +0 for `parameters` as `layout` says; on the CPU in `memory`, where it is given and has room. Local.
+  GradientBuckets(const std::vector<NamedTensor>& parameters, const std::vector<BucketLayout>& layout,
+                  GradientMemory* memory = nullptr);
 
   std::vector<GradientBucket>& buckets() { return buckets_; }
   /// Parameter `parameter`'s gradient, of its shape, strides and dtype. It keeps the bucket's memory alive.

@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "samegrad/kernels/gradient_sum.h"
+
 namespace samegrad {
 namespace {
 
 void add_into(AlignedBlock& left, const AlignedBlock& right) {
-  with_element_type(left.type(), [&](auto zero) {
-    const auto sum = left.span<decltype(zero)>();
-    const auto other = right.span<decltype(zero)>();
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = sum[i] + other[i];
-  });
+  if (left.type() == ElementType::kFloat64) {
+    const std::span<double> sum = left.span<double>();
+    add_doubles(sum.data(), right.span<double>().data(), sum.data(), static_cast<std::int64_t>(sum.size()));
+  } else {
+    const std::span<float> sum = left.span();
+    add_floats(sum.data(), right.span().data(), sum.data(), static_cast<std::int64_t>(sum.size()));
+  }
 }
 
 // An absent sum is a block of +0 that takes part in the addition: x + 0 turns -0 into +0, wherever it is computed.
@@ -23,18 +27,25 @@ void add_zero_into(AlignedBlock& sum) {
 
 }  // namespace
 
-GradientBuffer::GradientBuffer(const ParameterSet& parameters) : tensors(parameters.parameters().size()) {
+GradientBuffer::GradientBuffer(const ParameterSet& parameters, std::shared_ptr<GradientMemory> memory_of_blocks)
+    : memory(std::move(memory_of_blocks)), tensors(parameters.parameters().size()) {
   for (const ParameterSet::Group& group : parameters.groups()) {
-    blocks.emplace_back(group.layout.type(), group.layout.flat_elements());
+    blocks.emplace_back(group.layout.type(), group.layout.flat_elements(), memory.get());
     const std::vector<at::Tensor> of_group = tensors_over(group.layout, blocks.back());
     for (std::size_t i = 0; i < of_group.size(); ++i) tensors[group.members[i]] = of_group[i];
   }
 }
 
+void GradientBufferPool::place_in(std::shared_ptr<GradientMemory> memory) {
+  if (memory == memory_) return;
+  memory_ = std::move(memory);
+  free_.clear();
+}
+
 std::unique_ptr<GradientBuffer> GradientBufferPool::take() {
   if (free_.empty()) {
     ++buffers_made_;
-    return std::make_unique<GradientBuffer>(*parameters_);
+    return std::make_unique<GradientBuffer>(*parameters_, memory_);
   }
   std::unique_ptr<GradientBuffer> buffer = std::move(free_.back());
   free_.pop_back();
@@ -48,7 +59,7 @@ std::unique_ptr<GradientBuffer> GradientBufferPool::take_zeroed() {
 }
 
 void GradientBufferPool::give_back(std::unique_ptr<GradientBuffer> buffer) {
-  if (buffer) free_.push_back(std::move(buffer));
+  if (buffer && buffer->memory == memory_) free_.push_back(std::move(buffer));
 }
 
 SubtreeStack::~SubtreeStack() {

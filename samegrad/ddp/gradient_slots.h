@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "samegrad/base/check.h"
+#include "samegrad/comm/gradient_memory.h"
 #include "samegrad/ddp/flat_layout.h"
 #include "samegrad/ddp/parameter_set.h"
 #include "samegrad/plan/atom_tree.h"
@@ -18,7 +19,8 @@ namespace samegrad {
 
 /// A gradient of all parameters, flat by dtype, and the tensors over it that autograd writes into; +0 at first.
 struct GradientBuffer {
-  explicit GradientBuffer(const ParameterSet& parameters);
+  /// In `memory` where it is given and has room.
+  explicit GradientBuffer(const ParameterSet& parameters, std::shared_ptr<GradientMemory> memory = nullptr);
 
   /// Requires parameters of one dtype, Element.
   template <typename Element = float>
@@ -27,8 +29,9 @@ struct GradientBuffer {
     return blocks.front().span<Element>();
   }
 
-  std::vector<AlignedBlock> blocks;  ///< by group of the parameters
-  std::vector<at::Tensor> tensors;   ///< by parameter
+  std::shared_ptr<GradientMemory> memory;  ///< in which it was to be
+  std::vector<AlignedBlock> blocks;        ///< by group of the parameters
+  std::vector<at::Tensor> tensors;         ///< by parameter
 };
 
 /// Buffers that are kept from window to window.
@@ -37,6 +40,9 @@ class GradientBufferPool {
   /// `parameters` must outlive the pool.
   explicit GradientBufferPool(const ParameterSet& parameters) : parameters_(&parameters) {}
 
+  /// Buffers are from now on in `memory`, where an exchange finds them (comm/gradient_memory.h); nullptr: in this
+  /// process's own. Local.
+  void place_in(std::shared_ptr<GradientMemory> memory);
   /// A buffer with whatever it held last. Local.
   std::unique_ptr<GradientBuffer> take();
   /// A buffer of +0. Local.
@@ -47,6 +53,7 @@ class GradientBufferPool {
 
  private:
   const ParameterSet* parameters_;
+  std::shared_ptr<GradientMemory> memory_;
   std::vector<std::unique_ptr<GradientBuffer>> free_;
   std::int64_t buffers_made_ = 0;
 };

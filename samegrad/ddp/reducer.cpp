@@ -94,7 +94,7 @@ std::int64_t Reducer::bucket_bytes() const {
 std::string Reducer::describe() const { return describe_buckets(bucket_parameters_, layout_); }
 
 GradientBuckets& Reducer::buckets() {
-  if (!buckets_) buckets_.emplace(parameters_, layout_);
+  if (!buckets_) buckets_.emplace(parameters_, layout_, gradient_memory_of(world_.communicator()).get());
   return *buckets_;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/comm/gradient_memory.h"
 #include "samegrad/comm/keeps_status.h"
 #include "samegrad/ddp/atom_gather.h"
 #include "samegrad/ddp/atom_generator.h"
@@ -48,6 +49,7 @@ Window::Window(const ParameterSet& parameters, GradientBufferPool& pool, Communi
       sums_(std::max<std::size_t>(request.terms.size(), 1)),
       used_(parameters.parameters().size()) {
   buffers_.set_atoms(decision_.ranges.back().end);
+  pool_->place_in(gradient_memory_of(comm));
   marks_ = marks_of(parameters.parameters());
   if (!request.terms.empty() && decision_.action == WindowAction::kTrain) agree_on_terms(request.terms);
 }

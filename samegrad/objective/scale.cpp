@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "samegrad/base/check.h"
+#include "samegrad/kernels/gradient_sum.h"
 
 namespace samegrad {
 
@@ -18,18 +19,9 @@ constexpr int kPlainExponents = 100;  // far from where a float's reciprocal is 
 void divide(float* gradient, std::int64_t elements, float divisor) {
   int exponent = 0;
   if (std::frexp(divisor, &exponent) == 0.5F && std::abs(exponent) < kPlainExponents) {
-    const float factor = 1.0F / divisor;
-    for (std::int64_t i = 0; i < elements; ++i) gradient[i] *= factor;
-    return;
+    return multiply_floats(gradient, 1.0F / divisor, elements);
   }
-  for (std::int64_t i = 0; i < elements; ++i) gradient[i] /= divisor;
-}
-
-template <typename T>
-void divide(T* gradient, std::int64_t elements, double divisor) {
-  for (std::int64_t i = 0; i < elements; ++i) {
-    gradient[i] = static_cast<T>(static_cast<double>(gradient[i]) / divisor);
-  }
+  divide_floats(gradient, divisor, elements);
 }
 
 }  // namespace
@@ -66,9 +58,11 @@ double exchange_divisor(GradientReduction reduction, std::int64_t world_size) {
 void divide_gradient(float* gradient, std::int64_t elements, double divisor) {
   const auto narrow = static_cast<float>(divisor);
   if (static_cast<double>(narrow) == divisor) return divide(gradient, elements, narrow);
-  divide(gradient, elements, divisor);
+  divide_floats_in_double(gradient, divisor, elements);
 }
 
-void divide_gradient(double* gradient, std::int64_t elements, double divisor) { divide(gradient, elements, divisor); }
+void divide_gradient(double* gradient, std::int64_t elements, double divisor) {
+  divide_doubles(gradient, divisor, elements);
+}
 
 }  // namespace samegrad

@@ -1,7 +1,10 @@
 // The modes of the worker that move data: every operation, every element checked.
 #include <cmath>
+#include <csignal>
+#include <cstring>
 #include <fstream>
 #include <functional>
+#include <list>
 #include <random>
 #include <span>
 #include <vector>
@@ -9,7 +12,10 @@
 #include "samegrad/base/digest.h"
 #include "samegrad/comm/canonical_reduction.h"
 #include "samegrad/comm/dual_exchange.h"
+#include "samegrad/comm/gradient_memory.h"
+#include "samegrad/comm/keeps_status.h"
 #include "samegrad/comm/native_all_reduce.h"
+#include "samegrad/comm/status_image.h"
 #include "tests/multiproc/comm_worker_mode.h"
 
 namespace samegrad {
@@ -134,8 +140,10 @@ void random_rounds(Communicator& comm, const Arguments& arguments) {
   }
 }
 
-/// Rank 0 writes the digest of a reduced gradient, whose atoms do not depend on the number of ranks.
-void reduction(Communicator& comm, const Arguments& arguments) {
+/// Rank 0 writes the digest of a reduced gradient, whose atoms do not depend on the number of ranks. `hold` puts values
+/// where the exchange shall find them.
+void reduction_of(Communicator& comm, const Arguments& arguments,
+                  const std::function<std::span<float>(const std::vector<float>&)>& hold) {
   constexpr std::int64_t kAtoms = 12;
   std::vector<std::vector<float>> atoms(kAtoms, std::vector<float>(10'001));
   std::mt19937 random(12);
@@ -157,18 +165,57 @@ void reduction(Communicator& comm, const Arguments& arguments) {
     }
     return left;
   };
-  std::vector<std::vector<float>> sums;
   std::vector<SubtreeGradient<float>> mine;
   const AtomRange range = ranges[static_cast<std::size_t>(comm.rank())];
   for (const AtomRange& node : range.size() > 0 ? maximal_subtrees(kAtoms, range) : std::vector<AtomRange>{}) {
-    sums.push_back(sum(node));
-    mine.push_back({node, sums.back().data()});
+    mine.push_back({node, hold(sum(node)).data()});
   }
-  std::vector<float> result(atoms.front().size());
+  const std::span<float> result = hold(std::vector<float>(atoms.front().size()));
   reduce_canonically(comm, ranges, mine, result, 48.0, {"gradient", 1, minutes(10)});
   if (comm.rank() == 0) {
     const auto bytes = std::as_bytes(std::span(result));
     std::ofstream(arguments.argument) << xxh3_128_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+}
+
+void reduction(Communicator& comm, const Arguments& arguments) {
+  std::list<std::vector<float>> held;
+  reduction_of(comm, arguments,
+               [&](const std::vector<float>& values) { return std::span<float>(held.emplace_back(values)); });
+}
+
+/// In memory that ranks share, so in one call.
+void reduction_in_place(Communicator& comm, const Arguments& arguments) {
+  const std::shared_ptr<GradientMemory> memory = gradient_memory_of(comm);
+  require(memory != nullptr, "ranks share memory for gradients");
+  std::vector<std::shared_ptr<std::byte>> held;
+  static StatusImage image;  // it must outlive the communicator
+  dynamic_cast<KeepsStatus&>(comm).status().place_in_memory(image);
+  const auto calls = [&] { return read_status_image(image, comm.rank()).status.value().collectives; };
+  const std::int64_t before = calls();
+  reduction_of(comm, arguments, [&](const std::vector<float>& values) {
+    held.push_back(memory->allocate(values.size() * sizeof(float)));
+    std::memcpy(held.back().get(), values.data(), values.size() * sizeof(float));
+    return std::span(reinterpret_cast<float*>(held.back().get()), values.size());
+  });
+  require(calls() == before + 1, "the reduction is one call");
+}
+
+/// Rank 1 is killed while all work in one another's memory, which the others can read and write afterwards.
+void killed_in_exchange(Communicator& comm, const Arguments&) {
+  constexpr std::size_t kBytes = 1 << 20;
+  const std::shared_ptr<std::byte> memory = gradient_memory_of(comm)->allocate(kBytes);
+  std::vector<ExchangedMemory> seen;
+  try {
+    dynamic_cast<SharesGradientMemory&>(comm).exchange_in_place({{memory.get()}, memory.get()}, kBytes,
+                                                                [&](std::span<const ExchangedMemory> all) {
+                                                                  seen.assign(all.begin(), all.end());
+                                                                  if (comm.rank() == 1) raise(SIGKILL);
+                                                                },
+                                                                {"gradient", kUpdate, minutes(10)});
+  } catch (const std::exception&) {
+    for (const ExchangedMemory& of_rank : seen) std::memset(of_rank.result, comm.rank(), kBytes);
+    throw;
   }
 }
 
@@ -178,7 +225,9 @@ const std::map<std::string, Mode>& exchange_modes() {
   static const std::map<std::string, Mode> modes{{"collectives", collectives},
                                                  {"native-sum", native_sum},
                                                  {"random-rounds", random_rounds},
-                                                 {"reduction", reduction}};
+                                                 {"reduction", reduction},
+                                                 {"reduction-in-place", reduction_in_place},
+                                                 {"killed-in-exchange", killed_in_exchange}};
   return modes;
 }
 

@@ -6,10 +6,15 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
+#include <list>
 #include <random>
 
+#include "samegrad/comm/gradient_memory.h"
+#include "samegrad/comm/keeps_status.h"
+#include "samegrad/comm/status_image.h"
 #include "tests/unit/comm/rank_threads.h"
 
 namespace samegrad {
@@ -91,37 +96,69 @@ Case random_case(std::mt19937& random, int world_size, std::size_t elements) {
   return trial;
 }
 
-/// What every rank of the case gets, and moved.
+/// What every rank of the case gets, moved, and called.
 struct Outcome {
   std::vector<Gradient> gradients;
   std::vector<ExchangeVolume> volumes;
+  std::vector<std::int64_t> calls;
 };
 
-Outcome reduce_on_threads(const Case& trial, std::size_t slot_bytes = 65'536) {
+/// Where the gradients of a case lie. kInPlace: in the memory that ranks share, and the result in that of a subtree.
+enum class Place { kOwn, kInPlace, kInPlaceButForOneRank };
+
+/// A rank's subtrees and its result, in its own memory or in that which ranks share.
+class RankMemory {
+ public:
+  RankMemory(Communicator& comm, Place place)
+      : shared_(place == Place::kInPlace || (place == Place::kInPlaceButForOneRank && comm.rank() > 0)
+                    ? gradient_memory_of(comm)
+                    : nullptr) {}
+
+  float* holding(const Gradient& values) {
+    if (!shared_) return own_.emplace_back(values).data();
+    blocks_.push_back(shared_->allocate(values.size() * sizeof(float)));
+    std::memcpy(blocks_.back().get(), values.data(), values.size() * sizeof(float));
+    return reinterpret_cast<float*>(blocks_.back().get());
+  }
+  bool is_shared() const { return shared_ != nullptr; }
+
+ private:
+  std::shared_ptr<GradientMemory> shared_;
+  std::list<Gradient> own_;
+  std::vector<std::shared_ptr<std::byte>> blocks_;
+};
+
+Outcome reduce_on_threads(const Case& trial, std::size_t slot_bytes = 65'536, Place place = Place::kOwn) {
   const auto ranges = rank_ranges(static_cast<std::int64_t>(trial.atoms.size()), trial.world_size);
   Outcome outcome;
   outcome.gradients.resize(static_cast<std::size_t>(trial.world_size));
   outcome.volumes.resize(outcome.gradients.size());
+  outcome.calls.resize(outcome.gradients.size());
+  std::vector<StatusImage> images(outcome.gradients.size());
   const auto errors = run_ranks(
       trial.world_size,
       [&](Communicator& comm) {
         const auto rank = static_cast<std::size_t>(comm.rank());
-        std::vector<Gradient> sums;
+        RankMemory memory(comm, place);
+        dynamic_cast<KeepsStatus&>(comm).status().place_in_memory(images[rank]);
         std::vector<SubtreeGradient<float>> mine;
+        float* taken = nullptr;
         if (ranges[rank].size() > 0) {
           for (const AtomRange& node : maximal_subtrees(static_cast<std::int64_t>(trial.atoms.size()), ranges[rank])) {
             const auto begin = static_cast<std::size_t>(node.begin);
             const auto end = static_cast<std::size_t>(node.end);
-            sums.push_back(literal_tree(trial.atoms, begin, end));
             const bool absent = std::all_of(trial.absent.begin() + node.begin, trial.absent.begin() + node.end,
                                             [](bool value) { return value; });
-            mine.push_back({node, absent ? nullptr : sums.back().data()});
+            mine.push_back({node, absent ? nullptr : memory.holding(literal_tree(trial.atoms, begin, end))});
+            if (!absent && memory.is_shared()) taken = const_cast<float*>(mine.back().values);
           }
         }
-        Gradient result(trial.atoms.front().size(), 7.0F);
+        if (taken == nullptr) taken = memory.holding(Gradient(trial.atoms.front().size(), 7.0F));
+        const std::span<float> result(taken, trial.atoms.front().size());
         outcome.volumes[rank] =
             reduce_canonically(comm, ranges, mine, result, trial.divisor, {"gradient", 1, std::chrono::minutes(1)});
-        outcome.gradients[rank] = std::move(result);
+        outcome.gradients[rank].assign(result.begin(), result.end());
+        outcome.calls[rank] = read_status_image(images[rank], comm.rank()).status.value().collectives;
       },
       slot_bytes);
   EXPECT_EQ(errors, nothing_thrown(trial.world_size));
@@ -161,6 +198,37 @@ TEST(CanonicalReduction, EqualsTheLiteralTreeWhenAGradientNeedsManyPieces) {
     const Case drawn = random_case(random, world_size, 200'001);
     expect_literal_tree(drawn, reduce_on_threads(drawn, 4'096));
   }
+}
+
+TEST(CanonicalReduction, EqualsTheLiteralTreeInPlaceBitForBitInOneCallForRandomAtomsSizesAndRanks) {
+  std::mt19937 random(13);
+  for (int trial = 0; trial < 200; ++trial) {
+    const int world_size = static_cast<int>(random() % 8) + 2;
+    const std::size_t elements = trial % 5 == 0 ? 1 + random() % 4 : 1 + random() % 5'000;
+    const Case drawn = random_case(random, world_size, elements);
+    const Outcome outcome = reduce_on_threads(drawn, 65'536, Place::kInPlace);
+    expect_literal_tree(drawn, outcome);
+    ASSERT_EQ(outcome.calls, std::vector<std::int64_t>(static_cast<std::size_t>(world_size), 1));
+  }
+}
+
+TEST(CanonicalReduction, EqualsTheLiteralTreeWhereOneRankBringsMemoryThatTheOthersCannotReach) {
+  std::mt19937 random(14);
+  for (const int world_size : {2, 3, 5, 8}) {
+    const Case drawn = random_case(random, world_size, 3'001);
+    const Outcome outcome = reduce_on_threads(drawn, 65'536, Place::kInPlaceButForOneRank);
+    expect_literal_tree(drawn, outcome);
+    EXPECT_GT(outcome.calls[0], 1) << "it went in messages";
+  }
+}
+
+TEST(CanonicalReduction, MovesAsManyBytesInPlaceAsInMessages) {
+  std::mt19937 random(15);
+  const Case drawn = random_case(random, 3, 200'001);
+  const Outcome in_place = reduce_on_threads(drawn, 65'536, Place::kInPlace);
+  const Outcome messages = reduce_on_threads(drawn, 65'536, Place::kOwn);
+  EXPECT_EQ(in_place.volumes[0].bytes_sent, messages.volumes[0].bytes_sent);
+  EXPECT_EQ(in_place.volumes[0].bytes_received, messages.volumes[0].bytes_received);
 }
 
 TEST(CanonicalReduction, AddsAnAbsentSubtreeAsPlusZero) {

@@ -203,7 +203,7 @@ TEST_F(StatusFolder, EveryImpossibleValueIsRefused) {
       [](StatusBytes& b) { b.identity.host[5] = 'h'; },
       [](StatusBytes& b) { b.moments[0].state = 0; },
       [](StatusBytes& b) { b.moments[0].state = 5; },
-      [](StatusBytes& b) { b.moments[0].operation = 6; },
+      [](StatusBytes& b) { b.moments[0].operation = static_cast<std::uint32_t>(kLastCallOperation) + 1; },
       [](StatusBytes& b) { b.moments[0].dtype = 3; },
       [](StatusBytes& b) { b.moments[0].root = 2; },
       [](StatusBytes& b) { b.moments[0].root = -1; },

@@ -6,8 +6,12 @@
 #include <gtest/gtest.h>
 #include <torch/nn/modules/conv.h>
 
+#include "samegrad/comm/gradient_memory.h"
+#include "samegrad/comm/keeps_status.h"
 #include "samegrad/comm/native_all_reduce.h"
+#include "samegrad/comm/status_image.h"
 #include "samegrad/ddp/distributed_data_parallel.h"
+#include "samegrad/ddp/gradient_buckets.h"
 #include "tests/unit/comm/rank_threads.h"
 
 namespace samegrad {
@@ -38,6 +42,26 @@ TEST(BucketExchange, IsTheMeanOrSumInEachDtypeWithTheSameBitsOnAllRanks) {
       EXPECT_TRUE(at::equal(sum, values * 6)) << dtype;
     }
   }
+}
+
+TEST(BucketExchange, ABucketInSharedMemoryGoesInOneCall) {
+  std::vector<StatusImage> images(3);
+  EXPECT_EQ(run_ranks(3,
+                      [&](Communicator& comm) {
+                        StatusImage& image = images[static_cast<std::size_t>(comm.rank())];
+                        dynamic_cast<KeepsStatus&>(comm).status().place_in_memory(image);
+                        const std::vector<NamedTensor> parameters{{"weight", at::ones({70'001})}};
+                        const std::vector<BucketParameter> places{{"weight", at::kFloat, 70'001}};
+                        const auto layout = lay_out_buckets(places, {1 << 20, 1 << 20});
+                        GradientBuckets buckets(parameters, layout, gradient_memory_of(comm).get());
+                        at::Tensor& bucket = buckets.buckets()[0].flat;
+                        EXPECT_TRUE(at::equal(bucket, at::zeros_like(bucket)));
+                        bucket.fill_(comm.rank() + 1);
+                        exchange_gradient(comm, bucket, {}, kLabel);
+                        EXPECT_TRUE(at::equal(buckets.view(0), at::full({70'001}, 2.0)));
+                        EXPECT_EQ(read_status_image(image, comm.rank()).status.value().collectives, 1);
+                      }),
+            testing::nothing_thrown(3));
 }
 
 TEST(BucketExchange, RoundsHalfPrecisionOnceAfterTheSum) {

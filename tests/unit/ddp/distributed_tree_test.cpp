@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "samegrad/comm/canonical_reduction.h"
+#include "samegrad/comm/gradient_memory.h"
 #include "samegrad/ddp/flat_parameters.h"
 #include "samegrad/ddp/gradient_slots.h"
 #include "samegrad/plan/atom_tree.h"
@@ -50,12 +51,14 @@ struct Case {
   std::vector<std::vector<Element>> atoms;
   std::vector<bool> absent;  ///< by atom: no units, nothing computed
   double divisor = 1.0;
+  bool in_place = false;  ///< in memory that ranks share
 };
 
 template <typename Element>
 Case<Element> random_case(std::mt19937& random) {
   Case<Element> drawn;
   drawn.world_size = static_cast<int>(random() % 64) + 1;
+  drawn.in_place = random() % 2 == 0;
   drawn.divisor = random() % 2 == 0 ? static_cast<double>(random() % 100'000 + 1)
                                     : std::ldexp(static_cast<double>(random() % 9'999 + 1), -20);  // a weight
   const std::size_t elements = random() % 300 + 1;
@@ -73,6 +76,7 @@ std::vector<Element> on_rank(Communicator& comm, const Case<Element>& drawn) {
   const auto atoms = static_cast<std::int64_t>(drawn.atoms.size());
   const FlatParameters parameters({{"g", {static_cast<std::int64_t>(drawn.atoms[0].size())}}}, kElementTypeOf<Element>);
   GradientBufferPool pool(parameters.set());
+  if (drawn.in_place) pool.place_in(gradient_memory_of(comm));
   SubtreeStack stack(atoms, pool);
   const std::vector<AtomRange> ranges = rank_ranges(atoms, comm.size());
   const AtomRange mine = ranges[static_cast<std::size_t>(comm.rank())];
@@ -89,9 +93,11 @@ std::vector<Element> on_rank(Communicator& comm, const Case<Element>& drawn) {
   for (const SubtreeStack::Node& node : stack.nodes()) {
     subtrees.push_back({node.atoms, node.sum ? node.sum->template values<Element>().data() : nullptr});
   }
-  std::vector<Element> result(drawn.atoms[0].size(), Element{7});
-  reduce_canonically(comm, ranges, subtrees, std::span(result), drawn.divisor, {"gradient", 1});
-  return result;
+  const std::unique_ptr<GradientBuffer> taken = pool.take();
+  const std::span<Element> result = taken->values<Element>();
+  std::ranges::fill(result, Element{7});
+  reduce_canonically(comm, ranges, subtrees, result, drawn.divisor, {"gradient", 1});
+  return {result.begin(), result.begin() + static_cast<std::ptrdiff_t>(drawn.atoms[0].size())};
 }
 
 template <typename Element>

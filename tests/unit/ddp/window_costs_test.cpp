@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "samegrad/comm/keeps_status.h"
+#include "samegrad/comm/status_image.h"
 #include "samegrad/ddp/flat_parameters.h"
 #include "samegrad/ddp/window.h"
 #include "tests/unit/comm/counting_communicator.h"
@@ -110,6 +112,44 @@ TEST(WindowCosts, ARankHoldsAtMostTwiceLogarithmicallyManyBuffersAndOneSubtreeHa
       }
     }
   }
+}
+
+// Agreement, failures, loss sums, gradient.
+TEST(WindowCosts, OverSharedMemoryAWindowIsFourCallsForItsGradientGoesInOne) {
+  for (const int world_size : {2, 3, 5}) {
+    std::vector<StatusImage> images(static_cast<std::size_t>(world_size));
+    const auto errors = testing::run_ranks(world_size, [&](Communicator& comm) {
+      StatusImage& image = images[static_cast<std::size_t>(comm.rank())];
+      dynamic_cast<KeepsStatus&>(comm).status().place_in_memory(image);
+      FlatParameters parameters({{"weight", {100'003}}});
+      GradientBufferPool pool(parameters.set());
+      const AtomRange range = rank_ranges(7, world_size)[static_cast<std::size_t>(comm.rank())];
+      Window window(parameters.set(), pool, comm, {.count = range.size(), .atoms = range.size()});
+      for (std::int64_t atom = range.begin; atom < range.end; ++atom) {
+        window.backward(1, [&] { return (parameters.tensors()[0] * static_cast<double>(atom + 1)).sum(); });
+      }
+      window.reduce();
+      EXPECT_EQ(window.gradient()[100'002], 4.0F);
+      const RankStatus status = read_status_image(image, comm.rank()).status.value();
+      EXPECT_EQ(status.collectives, 4);
+      EXPECT_EQ(status.call.operation, CallOperation::kReduce);
+    });
+    EXPECT_EQ(errors, testing::nothing_thrown(world_size));
+  }
+}
+
+TEST(WindowCosts, APoolThatIsPlacedElsewhereGivesNoBufferOfBefore) {
+  FlatParameters parameters({{"weight", {100}}});
+  GradientBufferPool pool(parameters.set());
+  const auto ranks = make_thread_communicators(1);
+  std::unique_ptr<GradientBuffer> held = pool.take();
+  pool.give_back(pool.take());
+  pool.place_in(gradient_memory_of(*ranks[0]));
+  pool.give_back(std::move(held));
+  pool.give_back(pool.take());
+  EXPECT_EQ(pool.buffers_made(), 3) << "two before, one after";
+  EXPECT_EQ(pool.take()->memory, gradient_memory_of(*ranks[0]));
+  EXPECT_EQ(pool.buffers_made(), 3);
 }
 
 TEST(WindowCosts, ARankWithoutAtomsRunsNothingAndGetsTheGradient) {

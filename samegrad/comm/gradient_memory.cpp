@@ -1,0 +1,10 @@
+#include "samegrad/comm/gradient_memory.h"
+
+namespace samegrad {
+
+std::shared_ptr<GradientMemory> gradient_memory_of(Communicator& comm) {
+  auto* const shares = dynamic_cast<SharesGradientMemory*>(&comm);
+  return shares != nullptr ? shares->gradient_memory() : nullptr;
+}
+
+}  // namespace samegrad
