@@ -22,6 +22,7 @@ GENERATED = [
     "outputs/final-resumed.safetensors",
     "outputs/data/train.jsonl",
     "outputs/data/index-validation.bin",
+    "outputs/data/index-validation.known.json",
     "outputs/figures/loss.svg",
     "artifacts/checkpoints/step-0050/manifest.json",
     "artifacts/checkpoints/step-0050/model.safetensors",
