@@ -3,6 +3,10 @@
 namespace samegrad {
 
 void TokenSequence::append_text(std::string_view text, bool supervised) {
+  if (tokens.empty()) {
+    tokens.reserve(text.size() + 1);  // an end token often follows
+    labels.reserve(text.size() + 1);
+  }
   const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
   tokens.insert(tokens.end(), bytes, bytes + text.size());
   if (supervised) {
