@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/samegrad/launch_settings.h"
+#include "apps/samegrad/simulate_settings.h"
 
 namespace samegrad {
 
@@ -17,6 +18,7 @@ struct CommandLine {
   std::vector<std::string> overrides;   ///< --set, then the shorthands
   std::vector<std::string> shorthands;  ///< "--stop-at=N", "--continuous", "--backend=NAME"
   std::string run = ".";                ///< folder with outputs/ and artifacts/
+  bool run_given = false;               ///< --run stands on the command line
   bool json = false;
   bool quiet = false;
 
@@ -50,6 +52,7 @@ struct CommandLine {
 
   std::vector<std::string> program;  ///< launch: what to start, and its arguments
   LaunchSettings launch;             ///< train, launch
+  SimulateSettings simulate;         ///< simulate
 
   bool dual = false;              ///< env
   bool measure_cost = false;      ///< env

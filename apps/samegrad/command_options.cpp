@@ -2,32 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <string_view>
 #include <vector>
 
 #include "apps/samegrad/launch_options.h"
+#include "apps/samegrad/simulate_options.h"
 #include "samegrad/base/error.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/config/load.h"
 
 namespace samegrad {
 namespace {
-
-template <typename Number>
-Number parse_number(const std::string& option, const std::string& text, Number least, Number most,
-                    const std::string& allowed) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole_text = error == std::errc{} && end == text.data() + text.size();
-  // A NaN is not between the two.
-  if (!whole_text || !(value >= least && value <= most)) {
-    refuse_usage(option + ": '" + text + "'; allowed: " + allowed);
-  }
-  return value;
-}
 
 void add_count(CLI::App& command, const std::string& names, std::int64_t most, const std::string& description,
                const std::function<void(std::int64_t)>& take) {
@@ -90,18 +77,6 @@ std::vector<std::string> split(const std::string& text) {
     parts.push_back(text.substr(begin, end - begin));
   }
   return parts;
-}
-
-/// The whole numbers of a list with commas.
-std::vector<std::int64_t> parse_list(const std::string& option, const std::string& text, std::int64_t least,
-                                     std::int64_t most, const std::string& example) {
-  std::vector<std::int64_t> numbers;
-  for (const std::string& part : split(text)) {
-    numbers.push_back(parse_number<std::int64_t>(option, part, least, most,
-                                                 "whole numbers, " + std::to_string(least) + " to " +
-                                                     std::to_string(most) + ", with commas between, e.g. " + example));
-  }
-  return numbers;
 }
 
 void add_verify_resume_options(CLI::App& command, CommandLine& line) {
@@ -210,6 +185,17 @@ void check_verify_resume(const CommandLine& line) {
 
 void refuse_usage(const std::string& message) { throw InputError("usage", message); }
 
+std::vector<std::int64_t> parse_list(const std::string& option, const std::string& text, std::int64_t least,
+                                     std::int64_t most, const std::string& example) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& part : split(text)) {
+    numbers.push_back(parse_number<std::int64_t>(option, part, least, most,
+                                                 "whole numbers, " + std::to_string(least) + " to " +
+                                                     std::to_string(most) + ", with commas between, e.g. " + example));
+  }
+  return numbers;
+}
+
 void add_own_options(CLI::App& command, CommandLine& line) {
   const std::string& name = command.get_name();
   if (name == "train") {
@@ -227,6 +213,8 @@ void add_own_options(CLI::App& command, CommandLine& line) {
     add_verify_resume_options(command, line);
   } else if (name == "diagnose") {
     add_diagnose_options(command, line);
+  } else if (name == "simulate") {
+    add_simulate_options(command, line);
   } else if (name == "config") {
     command.add_option("--explain", line.explain, "Explains one key, another name of it, or a section")
         ->type_name("KEY");
@@ -262,7 +250,9 @@ void add_own_options(CLI::App& command, CommandLine& line) {
 }
 
 void check_own_options(const CLI::App& command, CommandLine& line) {
+  line.run_given = command.count("--run") > 0;
   take_from_config(command, line);
+  if (line.subcommand == "simulate") check_simulate_options(command, line);
   if (line.continuous) {
     if (command.count("--stop-at") > 0) {
       refuse_usage("train: --continuous and --stop-at; give one of them");

@@ -176,6 +176,18 @@ std::vector<CommandTopic> make_topics() {
        .examples = {"samegrad launch --nproc 2 -- ./my_program --epochs 3",
                     "samegrad launch --nproc 4 --backend gloo -- ./my_program",
                     "samegrad launch --nproc auto --max-restarts 3 --log-dir logs -- python3 train_ddp.py"}},
+      {.name = "simulate",
+       .summary = "What a training would cost on more ranks than are here: time, exchange, memory, efficiency",
+       .detail =
+           "For canonical and native reduction, up to 4,096 ranks, from the speeds that you give. Bytes sent and\n"
+           "gradient memory are exact, times are a model (docs/simulate.md). With --run the tokens are those of a\n"
+           "prepared plan, so that unequal atoms count; without it, all samples are alike.",
+       .reads = "the config; with --run, outputs/ as `prepare` leaves it",
+       .writes = "nothing; FILE with --figure",
+       .examples = {"samegrad simulate",
+                    "samegrad simulate --atoms-per-rank 4 --world-sizes 1,8,64,512,4096 --network-bandwidth 2.5e10",
+                    "samegrad simulate --run /tmp/lesson --world-sizes 1,2,3,4 --json"},
+       .prints_results = true},
       {.name = "status",
        .summary = "Where the ranks of a training are: update, phase, collective call, and which is stopped or dead",
        .detail =

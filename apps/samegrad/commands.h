@@ -20,6 +20,7 @@ int run_env(const CommandLine& command);
 int run_launch(const CommandLine& command);
 int run_plot(const CommandLine& command);
 int run_prepare(const CommandLine& command);
+int run_simulate(const CommandLine& command);
 int run_status(const CommandLine& command);
 int run_stop(const CommandLine& command);
 int run_verify_resume(const CommandLine& command);

@@ -17,6 +17,7 @@ const Command* find_command(std::string_view name) {
                                         Command{"launch", run_launch},
                                         Command{"plot", run_plot},
                                         Command{"prepare", run_prepare},
+                                        Command{"simulate", run_simulate},
                                         Command{"status", run_status},
                                         Command{"stop", run_stop},
                                         Command{"verify-resume", run_verify_resume},

@@ -1,5 +1,7 @@
 #include "apps/samegrad/prepare_run.h"
 
+#include <simdjson.h>
+
 #include <filesystem>
 #include <vector>
 
@@ -8,7 +10,6 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
 #include "samegrad/base/mapped_file.h"
-#include "samegrad/base/untrusted_json.h"
 #include "samegrad/checkpoint/safetensors.h"
 #include "samegrad/config/load.h"
 #include "samegrad/model/parameter_spec.h"
@@ -40,24 +41,36 @@ bool holds_exactly(const std::filesystem::path& file, const std::string& bytes) 
   return std::filesystem::exists(file) && MappedFile(file, "prepare").bytes() == bytes;
 }
 
+// The file may hold millions of ids: it is read through, but nothing of it is kept. What is unreadable or of another
+// form is made again.
 bool plan_is_current(const UpdatePlan& plan, const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return false;
   try {
-    const Json written = parse_untrusted_json(MappedFile(file, "plan").bytes(), /*left_out=*/"plan");
-    return written.value("digest", "") == plan.digest() && written.value("updates", std::int64_t{0}) == plan.updates();
-  } catch (const std::exception&) {  // unreadable or of another form: it is made again
+    const MappedFile bytes(file, "plan");
+    const simdjson::padded_string text(bytes.bytes());
+    simdjson::ondemand::parser parser;
+    simdjson::ondemand::document written = parser.iterate(text);
+    if (std::string_view(written["digest"]) != plan.digest() || std::int64_t(written["updates"]) != plan.updates()) {
+      return false;
+    }
+    simdjson::ondemand::value ids = written["plan"];
+    const bool whole = ids.is_null() || static_cast<std::int64_t>(std::size_t(ids.count_elements())) == plan.updates();
+    return whole && text.size() > 2 && std::string_view(text).ends_with("}\n");
+  } catch (const simdjson::simdjson_error&) {
+    return false;
+  } catch (const InputError&) {
     return false;
   }
 }
 
 }  // namespace
 
-std::string prepare_run(const RunConfig& config, const RunPaths& paths) {
+std::string prepare_run(const RunConfig& config, const RunPaths& paths, const PrepareOptions& options) {
   std::string wrote;
   const auto note = [&](const std::string& what, const std::filesystem::path& file) {
     wrote += "  wrote " + what + ": " + file.string() + "\n";
   };
-  for (const std::filesystem::path& file : prepare_data(config, paths).written) note("data", file);
+  for (const std::filesystem::path& file : prepare_data(config, paths, options).written) note("data", file);
   const DataSets data = open_data(config, paths);
   const std::unique_ptr<UpdatePlan> plan = make_update_plan(config, *data.train);
   if (!plan_is_current(*plan, paths.plan)) {

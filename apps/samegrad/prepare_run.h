@@ -14,7 +14,7 @@ namespace samegrad {
 
 /// Writes what is missing or was made from another config; leaves the rest. Returns what it wrote, for a person. Throws
 /// InputError; nothing is left half written. Local.
-std::string prepare_run(const RunConfig& config, const RunPaths& paths);
+std::string prepare_run(const RunConfig& config, const RunPaths& paths, const PrepareOptions& options = {});
 
 /// Opens what prepare_run() left: data and plan. Throws InputError. Local.
 struct OpenedRun {

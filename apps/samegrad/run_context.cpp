@@ -53,15 +53,9 @@ std::string share_text(Communicator& comm, const std::string& text, std::chrono:
 namespace {
 
 // Reading a large file takes seconds: say so before.
-void announce_reading(const DataConfig& data) {
-  constexpr std::uintmax_t kWorthSaying = 64U << 20U;
-  for (const std::string& file : {data.train, data.validation}) {
-    std::error_code error;
-    const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-    if (!error && bytes > kWorthSaying) {
-      log_info("reading " + file + ", " + bytes_text(static_cast<std::int64_t>(bytes)) + " ...");
-    }
-  }
+void announce_reading(const std::filesystem::path& file, std::int64_t bytes) {
+  constexpr std::int64_t kWorthSaying = std::int64_t{64} << 20;
+  if (bytes > kWorthSaying) log_info("reading " + file.string() + ", " + bytes_text(bytes) + " ...");
 }
 
 RunContext open_run_context(const CommandLine& command,
@@ -88,9 +82,9 @@ RunContext open_run_context(const CommandLine& command,
       if (command.subcommand == "train") context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
     }
     if (before_preparing) before_preparing(context);
-    announce_reading(context.config.data);
     if (context.scratch) context.paths.prepare_in(context.scratch->path());
-    const std::string wrote = prepare_run(context.config, context.paths);
+    const std::string wrote =
+        prepare_run(context.config, context.paths, {.trust_untouched_files = true, .reading = announce_reading});
     if (!wrote.empty() && !context.scratch) {
       log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));
     }

@@ -55,7 +55,10 @@ Json metrics_line(const UpdateResult& result, const std::optional<Evaluation>& v
                              {"input_tokens", share.input_tokens},
                              {"compute_seconds", share.seconds.compute},
                              {"wait_seconds", share.seconds.wait},
-                             {"exchange_seconds", share.seconds.exchange}});
+                             {"exchange_seconds", share.seconds.exchange},
+                             {"bytes_sent", share.volume.bytes_sent},
+                             {"bytes_received", share.volume.bytes_received},
+                             {"gradient_buffers", share.gradient_buffers}});
   }
   if (validation) line["validation"] = evaluation_to_json(*validation);
   return line;

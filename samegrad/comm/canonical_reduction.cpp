@@ -214,6 +214,19 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
 
 }  // namespace
 
+ExchangeCost exchange_cost(std::span<const AtomRange> ranges, std::int64_t elements, std::int64_t element_bytes,
+                           std::int64_t piece_bytes) {
+  const ExchangeLayout layout =
+      make_layout(elements, piece_bytes, static_cast<std::size_t>(element_bytes), subtrees_by_rank(ranges));
+  ExchangeCost cost{.subtrees = layout.subtrees, .shard = layout.shard, .volume = {}};
+  if (layout.ranks == 1) return cost;
+  cost.pieces = (layout.shard + layout.piece - 1) / layout.piece;
+  cost.temporary_bytes = layout.ranks * (2 * layout.subtrees + 1) * layout.piece * element_bytes;
+  const std::int64_t bytes = (layout.ranks - 1) * (layout.subtrees + 1) * layout.shard * element_bytes;
+  cost.volume = {.bytes_sent = bytes, .bytes_received = bytes};
+  return cost;
+}
+
 ExchangeVolume reduce_canonically(Communicator& comm, std::span<const AtomRange> ranges,
                                   std::span<const SubtreeGradient<float>> mine, std::span<float> result, double divisor,
                                   const CallLabel& label) {

@@ -23,6 +23,20 @@ struct ExchangeVolume {
   std::int64_t bytes_received = 0;
 };
 
+/// What an exchange costs each rank: a function of sizes.
+struct ExchangeCost {
+  std::int64_t subtrees = 0;         ///< most of a rank
+  std::int64_t shard = 0;            ///< elements
+  std::int64_t pieces = 0;           ///< each an all_to_all and an all_gather
+  std::int64_t temporary_bytes = 0;  ///< of memory
+  ExchangeVolume volume;
+};
+
+/// What reduce_canonically() of `elements` elements of `element_bytes` bytes costs over a communicator with these
+/// pieces; nothing where there is one rank. Local.
+ExchangeCost exchange_cost(std::span<const AtomRange> ranges, std::int64_t elements, std::int64_t element_bytes,
+                           std::int64_t piece_bytes);
+
 /// Combines `mine` (this rank's maximal subtrees, left to right) with the other ranks': rank r owns shard r of the flat
 /// gradient, receives all subtrees for it, finishes T(0, atoms), divides by `divisor` (objective/scale.h), and the
 /// shards are gathered into `result` [elements] on every rank. `ranges` is rank_ranges(atoms, comm.size()). Every rank

@@ -46,6 +46,10 @@ std::filesystem::path RunPaths::text_index(const std::string& split) const {
   return data_dir / ("index-" + split + ".bin");
 }
 
+std::filesystem::path RunPaths::known_text(const std::string& split) const {
+  return data_dir / ("index-" + split + ".known.json");
+}
+
 std::filesystem::path RunPaths::figure(const std::string& name, const std::string& extension) const {
   return figures / (name + "." + extension);
 }
@@ -60,6 +64,7 @@ std::vector<std::filesystem::path> RunPaths::generated_files() const {
   for (const char* split : {"train", "validation", "test"}) {
     files.push_back(lesson_split(split));
     files.push_back(text_index(split));
+    files.push_back(known_text(split));
   }
   for (const std::string& name : figure_names()) {
     files.push_back(figure(name, "svg"));

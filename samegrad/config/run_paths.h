@@ -45,6 +45,8 @@ struct RunPaths {
   std::filesystem::path lesson_split(const std::string& name) const;
   /// outputs/data/index-SPLIT.bin; split is train or validation.
   std::filesystem::path text_index(const std::string& split) const;
+  /// outputs/data/index-SPLIT.known.json: which file the index is known to belong to.
+  std::filesystem::path known_text(const std::string& split) const;
 
   /// outputs/figures/NAME.EXTENSION; name is one of figure_names(), extension svg or png.
   std::filesystem::path figure(const std::string& name, const std::string& extension) const;

@@ -3,8 +3,16 @@
 namespace samegrad {
 
 void TokenSequence::append_text(std::string_view text, bool supervised) {
-  for (const char byte : text) {
-    append(static_cast<unsigned char>(byte), supervised);
+  if (tokens.empty()) {
+    tokens.reserve(text.size() + 1);  // an end token often follows
+    labels.reserve(text.size() + 1);
+  }
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
+  tokens.insert(tokens.end(), bytes, bytes + text.size());
+  if (supervised) {
+    labels.insert(labels.end(), bytes, bytes + text.size());
+  } else {
+    labels.insert(labels.end(), text.size(), kIgnoreTarget);
   }
 }
 
@@ -22,11 +30,10 @@ void TokenSequence::append_completion(std::string_view text) {
 
 TokenSequence txt_tokens(std::string_view bytes, bool end_token) {
   TokenSequence sequence;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const bool carriage_of_crlf = bytes[i] == '\r' && i + 1 < bytes.size() && bytes[i + 1] == '\n';
-    if (!carriage_of_crlf) {
-      sequence.append(static_cast<unsigned char>(bytes[i]), /*supervised=*/true);
-    }
+  while (!bytes.empty()) {
+    const std::string_view piece = bytes.substr(0, bytes.find("\r\n"));
+    sequence.append_text(piece, /*supervised=*/true);
+    bytes.remove_prefix(piece.size() + (piece.size() < bytes.size() ? 1 : 0));  // the LF begins the next piece
   }
   if (end_token) {
     sequence.append(kEndToken, /*supervised=*/true);

@@ -1,5 +1,6 @@
 #include "samegrad/data/data_file.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +19,21 @@ DataFile::DataFile(std::filesystem::path path) : path_(std::move(path)) {
 }
 
 DataFile::~DataFile() { close(descriptor_); }
+
+FileFacts DataFile::facts() const {
+  struct stat info {};
+  if (fstat(descriptor_, &info) != 0) {
+    throw InputError("data", path_.string() + ": its facts cannot be read: " + std::strerror(errno));
+  }
+  const auto nanoseconds = [](const timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + std::int64_t{time.tv_nsec};
+  };
+  return {.device = static_cast<std::int64_t>(info.st_dev),
+          .inode = static_cast<std::int64_t>(info.st_ino),
+          .bytes = info.st_size,
+          .written_ns = nanoseconds(info.st_mtim),
+          .changed_ns = nanoseconds(info.st_ctim)};
+}
 
 std::size_t DataFile::read_at(std::int64_t offset, std::span<char> into) const {
   std::size_t done = 0;

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include "samegrad/data/known_file.h"
+
 namespace samegrad {
 
 class DataFile {
@@ -20,6 +22,8 @@ class DataFile {
   const std::filesystem::path& path() const { return path_; }
   /// Bytes when it was opened.
   std::int64_t size() const { return size_; }
+  /// Of the open file, as it is now. Throws InputError. Local.
+  FileFacts facts() const;
   /// Fills `into` from `offset`; returns the bytes read, fewer only at the end of the file. Throws InputError. May be
   /// called by several threads at once.
   std::size_t read_at(std::int64_t offset, std::span<char> into) const;

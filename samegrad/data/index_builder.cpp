@@ -38,23 +38,24 @@ class IndexBuilder : public ScanVisitor {
       : options_(options), report_(report), out_(out) {}
 
   void on_sample(const FoundSample& found) override {
-    TextSample built;
+    TokenSequence tokens;
     try {
-      built = build_text_sample(parser_, options_, found.bytes, found.end_token);
+      tokens = text_tokens(parser_, options_, found.bytes, found.end_token);
     } catch (const BadLine& error) {
       on_bad_line(found.line, error.what());
       return;
     }
+    const TextCounts counts = count_text(tokens, options_.context);
     const IndexRecord record{.offset = found.offset,
                              .line = found.line,
                              .length = static_cast<std::uint32_t>(found.bytes.size()),
-                             .input_tokens = static_cast<std::uint32_t>(built.sample.inputs.size()),
-                             .supervised_tokens = static_cast<std::uint32_t>(built.sample.supervised_tokens()),
+                             .input_tokens = static_cast<std::uint32_t>(counts.input_tokens),
+                             .supervised_tokens = static_cast<std::uint32_t>(counts.supervised_tokens),
                              .end_token = found.end_token ? 1U : 0U,
-                             .weight = built.sample.weight,
-                             .document = built.sample.document};
+                             .weight = tokens.weight.value_or(1.0),
+                             .document = tokens.document};
     out_.write_value(record);
-    count(built, record);
+    count(tokens, counts, record);
   }
 
   /// Whether a sample has supervised tokens and a weight above 0.
@@ -67,38 +68,41 @@ class IndexBuilder : public ScanVisitor {
       throw InputError("data", report_.file + ":" + std::to_string(line) + ": " + std::string(reason) +
                                    "; correct the line, or set data.skip_bad_lines=true to leave it out");
     }
-    note(report_.bad_lines, report_.first_bad, line, std::string(reason));
+    note(report_.bad_lines, report_.first_bad, line, [&] { return std::string(reason); });
   }
 
  private:
-  void count(const TextSample& built, const IndexRecord& record) {
+  void count(const TokenSequence& tokens, const TextCounts& counts, const IndexRecord& record) {
     ++report_.samples;
     report_.input_tokens += record.input_tokens;
     report_.supervised_tokens += record.supervised_tokens;
-    report_.longest = std::max(report_.longest, built.tokens_before_cut);
-    report_.empty_completions += built.empty_completions;
-    report_.weighted_samples += built.has_weight ? 1 : 0;
+    report_.longest = std::max(report_.longest, counts.tokens_before_cut);
+    report_.empty_completions += tokens.empty_completions;
+    report_.weighted_samples += tokens.weight ? 1 : 0;
     report_.document_samples += record.document != 0 ? 1 : 0;
     any_weight_ = any_weight_ || (record.supervised_tokens > 0 && record.weight > 0.0);
-    const bool cut = built.tokens_before_cut > options_.context;
+    const bool cut = counts.tokens_before_cut > options_.context;
     if (cut) {
-      note(report_.cut_samples, report_.first_cut, record.line,
-           std::to_string(record.supervised_tokens) + " of " + std::to_string(built.supervised_before_cut) +
-               " supervised tokens survive max-len " + std::to_string(options_.context));
+      note(report_.cut_samples, report_.first_cut, record.line, [&] {
+        return std::to_string(record.supervised_tokens) + " of " + std::to_string(counts.supervised_before_cut) +
+               " supervised tokens survive max-len " + std::to_string(options_.context);
+      });
     }
     if (record.supervised_tokens == 0) {
-      const char* const reason = built.tokens_before_cut < 2       ? "a single token, nothing to predict"
-                                 : built.supervised_before_cut > 0 ? "the cut to the context leaves none"
-                                 : built.empty_completions > 0     ? "the completion is empty"
-                                                                   : "no label asks for one";
-      note(report_.unsupervised_samples, report_.first_unsupervised, record.line, reason);
+      const char* const reason = counts.tokens_before_cut < 2       ? "a single token, nothing to predict"
+                                 : counts.supervised_before_cut > 0 ? "the cut to the context leaves none"
+                                 : tokens.empty_completions > 0     ? "the completion is empty"
+                                                                    : "no label asks for one";
+      note(report_.unsupervised_samples, report_.first_unsupervised, record.line, [&] { return std::string(reason); });
     }
   }
 
-  static void note(std::int64_t& total, std::vector<IngestNote>& first, std::int64_t line, std::string what) {
+  /// `what` is asked only where it is kept: there may be millions.
+  template <typename What>
+  static void note(std::int64_t& total, std::vector<IngestNote>& first, std::int64_t line, const What& what) {
     ++total;
     if (first.size() < kMostNotes) {
-      first.push_back({line, std::move(what)});
+      first.push_back({line, what()});
     }
   }
 

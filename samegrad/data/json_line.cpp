@@ -1,6 +1,7 @@
 #include "samegrad/data/json_line.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "samegrad/base/digest.h"
@@ -95,9 +96,26 @@ bool has_field(const dom::object& object, std::string_view name) {
 }
 
 void check_unique_fields(const dom::object& object) {
+  // The usual line has few fields: they are compared without taking memory.
+  std::array<std::string_view, 8> few;
   std::vector<std::string_view> names;
+  std::size_t count = 0;
   for (const auto& [name, value] : object) {
-    names.push_back(name);
+    if (count < few.size()) {
+      few[count] = name;
+    } else {
+      if (names.empty()) names.assign(few.begin(), few.end());
+      names.push_back(name);
+    }
+    ++count;
+  }
+  if (names.empty()) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (std::find(few.begin(), few.begin() + i, few[i]) != few.begin() + i) {
+        throw BadLine("the field " + quoted(few[i]) + " stands twice");
+      }
+    }
+    return;
   }
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());

@@ -18,19 +18,23 @@ constexpr std::string_view kForms =
 enum class Form { kText, kCompletion, kAnswer, kMessages, kInputIds };
 
 Form form_of(const dom::object& line) {
-  std::vector<Form> fits;
+  int fits = 0;
+  Form last{};
+  const auto add = [&](Form form) {
+    ++fits;
+    last = form;
+  };
   const bool prompt = has_field(line, "prompt");
-  if (has_field(line, "text")) fits.push_back(Form::kText);
-  if (prompt && has_field(line, "completion")) fits.push_back(Form::kCompletion);
-  if (prompt && has_field(line, "answer")) fits.push_back(Form::kAnswer);
-  if (has_field(line, "messages")) fits.push_back(Form::kMessages);
-  if (has_field(line, "input_ids")) fits.push_back(Form::kInputIds);
-  if (fits.size() == 1) {
-    return fits.front();
+  if (has_field(line, "text")) add(Form::kText);
+  if (prompt && has_field(line, "completion")) add(Form::kCompletion);
+  if (prompt && has_field(line, "answer")) add(Form::kAnswer);
+  if (has_field(line, "messages")) add(Form::kMessages);
+  if (has_field(line, "input_ids")) add(Form::kInputIds);
+  if (fits == 1) {
+    return last;
   }
-  if (fits.size() > 1) {
-    throw BadLine("the line fits " + std::to_string(fits.size()) + " forms; exactly one is allowed of " +
-                  std::string(kForms));
+  if (fits > 1) {
+    throw BadLine("the line fits " + std::to_string(fits) + " forms; exactly one is allowed of " + std::string(kForms));
   }
   if (prompt) {
     throw BadLine(R"(no field "completion" or "answer" beside "prompt")");

@@ -1,16 +1,14 @@
 #include "samegrad/data/prepare_data.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/mapped_file.h"
-#include "samegrad/data/index_builder.h"
 #include "samegrad/data/lesson_data.h"
 #include "samegrad/data/lesson_source.h"
-#include "samegrad/data/sample_index.h"
+#include "samegrad/data/text_indexing.h"
 #include "samegrad/data/text_source.h"
 
 namespace samegrad {
@@ -64,23 +62,6 @@ SplitLock lock_report(const IngestReport& report, const FileFingerprint& file) {
           .sha256 = file.sha256};
 }
 
-/// The index if it is whole and belongs to this file and these options.
-std::optional<SampleIndex> usable_index(const std::filesystem::path& data, const std::filesystem::path& index,
-                                        const TextOptions& options) {
-  if (!std::filesystem::exists(index)) {
-    return std::nullopt;
-  }
-  try {
-    SampleIndex found(index);
-    const bool fits = found.options() == to_json(options) && found.data_file().bytes == DataFile(data).size() &&
-                      found.data_file().sha256 == sha256_file_hex(data, "data");
-    return fits ? std::optional(std::move(found)) : std::nullopt;
-  } catch (const InputError&) {
-    // Whatever is wrong with the index ends with a new one; what is wrong with the data is found again by reading it.
-    return std::nullopt;
-  }
-}
-
 void prepare_lesson(const RunConfig& config, const RunPaths& paths, PreparedData& prepared, PendingFiles& pending) {
   for (const LessonSplit split : kLessonSplits) {
     const std::string name(lesson_split_name(split));
@@ -98,18 +79,21 @@ void prepare_lesson(const RunConfig& config, const RunPaths& paths, PreparedData
   }
 }
 
-void prepare_text(const RunConfig& config, const RunPaths& paths, PreparedData& prepared, PendingFiles& pending) {
+/// -> what to remember once everything is in its place.
+std::vector<TextIndexing> prepare_text(const RunConfig& config, const RunPaths& paths, const PrepareOptions& how,
+                                       PreparedData& prepared, PendingFiles& pending) {
+  std::vector<TextIndexing> done;
   for (const auto& [name, data] : text_files(config.data)) {
     const std::filesystem::path index = paths.text_index(name);
-    const TextOptions options = text_options(config, data);
+    TextIndexing& indexing = done.emplace_back(data, index, paths.known_text(name), text_options(config, data), how);
     IngestReport report;
     FileFingerprint fingerprint;
-    if (const auto found = usable_index(data, index, options)) {
+    if (const auto found = indexing.usable_index()) {
       report = found->report();
       report.file = data.string();
       fingerprint = found->data_file();
     } else {
-      BuiltIndex built = build_sample_index(data, index, options);
+      BuiltIndex built = indexing.build();
       report = std::move(built.report);
       fingerprint = std::move(built.data_file);
       pending.add(index, std::move(built.file));
@@ -117,6 +101,7 @@ void prepare_text(const RunConfig& config, const RunPaths& paths, PreparedData& 
     prepared.lock.splits.emplace_back(name, lock_report(report, fingerprint));
     prepared.reports.push_back(std::move(report));
   }
+  return done;
 }
 
 void check_split(const DataLock& lock, const std::string& name, const SplitLock& found) {
@@ -139,16 +124,18 @@ std::unique_ptr<SampleSource> open_lesson_split(const RunConfig& config, const R
 
 }  // namespace
 
-PreparedData prepare_data(const RunConfig& config, const RunPaths& paths) {
+PreparedData prepare_data(const RunConfig& config, const RunPaths& paths, const PrepareOptions& options) {
   PreparedData prepared{.lock = {.task = config.data.task, .splits = {}}, .reports = {}, .written = {}};
   PendingFiles pending;
+  std::vector<TextIndexing> texts;
   if (config.data.task == "text") {
-    prepare_text(config, paths, prepared, pending);
+    texts = prepare_text(config, paths, options, prepared, pending);
   } else {
     prepare_lesson(config, paths, prepared, pending);
   }
   pending.replace(paths.data_lock, to_json(prepared.lock).dump(2) + "\n");
   prepared.written = pending.commit();
+  for (std::size_t i = 0; i < texts.size(); ++i) texts[i].remember(prepared.lock.splits[i].second.sha256);
   return prepared;
 }
 

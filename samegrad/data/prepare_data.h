@@ -10,6 +10,7 @@
 #include "samegrad/data/data_lock.h"
 #include "samegrad/data/ingest_report.h"
 #include "samegrad/data/sample_source.h"
+#include "samegrad/data/text_indexing.h"
 
 namespace samegrad {
 
@@ -28,10 +29,10 @@ struct DataSets {
 };
 
 /// Writes what is missing or stale: the lesson's splits, or the index of each text file, and the data lock. Text files
-/// are read whole (their SHA-256 decides whether an index is stale). Every file is finished before the first is put in
-/// its place, so an error leaves the folder as it was. Throws InputError for the data, RunError for the disk. Local:
-/// one process calls it, before the others call open_data().
-PreparedData prepare_data(const RunConfig& config, const RunPaths& paths);
+/// are read whole, but for `options` (their SHA-256 decides whether an index is stale). Every file is finished before
+/// the first is put in its place, so an error leaves the folder as it was. Throws InputError for the data, RunError for
+/// the disk. Local: one process calls it, before the others call open_data().
+PreparedData prepare_data(const RunConfig& config, const RunPaths& paths, const PrepareOptions& options = {});
 
 /// Opens what prepare_data() left; writes nothing and does not read text files through. Throws InputError when
 /// something is missing or does not belong together (config, files, lock), CheckError for a damaged lock. Local.

@@ -38,24 +38,24 @@ Sample TextSource::sample(std::int64_t id) const {
   if (file_.read_at(record.offset, bytes) != bytes.size()) {
     refuse("the file ends before the sample does");
   }
-  TextSample built;
+  Sample built;
   try {
     JsonLine parser;
-    built = build_text_sample(parser, options_, bytes, record.end_token != 0);
+    built = shift_and_cut(text_tokens(parser, options_, bytes, record.end_token != 0), options_.context);
   } catch (const BadLine& error) {
     refuse(error.what());
   }
-  if (static_cast<std::int64_t>(built.sample.inputs.size()) != record.input_tokens ||
-      built.sample.supervised_tokens() != record.supervised_tokens) {
-    refuse(std::to_string(built.sample.inputs.size()) + " tokens, " + std::to_string(built.sample.supervised_tokens()) +
+  if (static_cast<std::int64_t>(built.inputs.size()) != record.input_tokens ||
+      built.supervised_tokens() != record.supervised_tokens) {
+    refuse(std::to_string(built.inputs.size()) + " tokens, " + std::to_string(built.supervised_tokens()) +
            " of them supervised; counted were " + std::to_string(record.input_tokens) + " and " +
            std::to_string(record.supervised_tokens));
   }
-  if (built.sample.weight != record.weight || built.sample.document != record.document) {
+  if (built.weight != record.weight || built.document != record.document) {
     refuse("its weight or its document is not the one that was counted");
   }
-  built.sample.id = id;
-  return std::move(built.sample);
+  built.id = id;
+  return built;
 }
 
 }  // namespace samegrad

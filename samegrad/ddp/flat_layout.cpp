@@ -7,16 +7,12 @@
 #include <cstring>
 #include <new>
 
+#include "samegrad/base/padded_elements.h"
+
 namespace samegrad {
 namespace {
 
 constexpr std::int64_t kAlignmentBytes = 64;
-// 64 bytes of the narrowest type.
-constexpr std::int64_t kAlignmentElements = kAlignmentBytes / static_cast<std::int64_t>(sizeof(float));
-
-std::int64_t rounded_up(std::int64_t elements) {
-  return (elements + kAlignmentElements - 1) / kAlignmentElements * kAlignmentElements;
-}
 
 }  // namespace
 
@@ -26,14 +22,15 @@ FlatLayout::FlatLayout(const std::vector<NamedShape>& shapes, ElementType type) 
     std::int64_t elements = 1;
     for (const std::int64_t size : shape.shape) elements *= size;
     places_.push_back({shape.name, shape.shape, shape.strides, flat_elements_, elements});
-    flat_elements_ += rounded_up(elements);
+    flat_elements_ += padded_elements(elements);
     parameter_elements_ += elements;
   }
 }
 
 AlignedBlock::AlignedBlock(ElementType type, std::int64_t elements, GradientMemory* memory)
     : type_(type), elements_(elements) {
-  const auto bytes = static_cast<std::size_t>(std::max(rounded_up(elements), kAlignmentElements) * element_bytes(type));
+  const std::int64_t least = padded_elements(1);
+  const auto bytes = static_cast<std::size_t>(std::max(padded_elements(elements), least) * element_bytes(type));
   if (memory != nullptr) data_ = memory->allocate(bytes);
   if (!data_) data_.reset(std::aligned_alloc(kAlignmentBytes, bytes), std::free);
   if (!data_) throw std::bad_alloc();

@@ -85,6 +85,8 @@ class Window {
   }
   const WindowSeconds& seconds() const { return seconds_; }
   const ExchangeVolume& volume() const { return volume_; }
+  /// Gradient buffers that this rank's windows have needed so far. Local.
+  std::int64_t gradient_buffers() const { return pool_->buffers_made(); }
 
  protected:
   /// Told before an atom's forward (true) and after its backward (false). Local.

@@ -21,6 +21,29 @@ void append_maximal(AtomRange node, AtomRange range, std::vector<AtomRange>& fou
   append_maximal({middle, node.end}, range, found);
 }
 
+/// What computing atoms needs: sums held at most on the way, and left over afterwards.
+struct SumsHeld {
+  std::int64_t most = 0;
+  std::int64_t after = 0;
+};
+
+/// For all atoms of a node of `size` atoms.
+std::int64_t most_for_node(std::int64_t size) {
+  if (std::has_single_bit(static_cast<std::uint64_t>(size))) return std::bit_width(static_cast<std::uint64_t>(size));
+  const std::int64_t left = tree_split(size);
+  return std::max(most_for_node(left), 1 + most_for_node(size - left));
+}
+
+/// For the atoms of T(node) inside `range`.
+SumsHeld sums_for(AtomRange node, AtomRange range) {
+  if (node.end <= range.begin || range.end <= node.begin) return {};
+  if (range.begin <= node.begin && node.end <= range.end) return {most_for_node(node.size()), 1};
+  const std::int64_t middle = node.begin + tree_split(node.size());
+  const SumsHeld left = sums_for({node.begin, middle}, range);
+  const SumsHeld right = sums_for({middle, node.end}, range);
+  return {std::max(left.most, left.after + right.most), left.after + right.after};
+}
+
 }  // namespace
 
 std::int64_t tree_split(std::int64_t n) {
@@ -40,6 +63,11 @@ std::vector<AtomRange> maximal_subtrees(std::int64_t atoms, AtomRange range) {
 bool is_subtree(std::int64_t atoms, AtomRange range) {
   const std::vector<AtomRange> nodes = maximal_subtrees(atoms, range);
   return nodes.size() == 1 && nodes.front() == range;
+}
+
+std::int64_t sums_held(std::int64_t atoms, AtomRange range) {
+  if (range.size() == 0) return 1;
+  return sums_for({0, atoms}, range).most;
 }
 
 double tree_sum(std::span<const double> values) {

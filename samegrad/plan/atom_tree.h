@@ -27,6 +27,11 @@ std::vector<AtomRange> maximal_subtrees(std::int64_t atoms, AtomRange range);
 /// Whether T(0, atoms) has the node T(range). Local.
 bool is_subtree(std::int64_t atoms, AtomRange range);
 
+/// The most sums that one rank holds at once while it computes the atoms of `range` in order and adds siblings of
+/// T(0, atoms) as soon as both are there, the atom being computed among them; 1, for the result, where it has none.
+/// Local.
+std::int64_t sums_held(std::int64_t atoms, AtomRange range);
+
 /// T over doubles: values[i] is atom i's. Empty: +0. Local.
 double tree_sum(std::span<const double> values);
 

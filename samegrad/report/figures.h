@@ -10,6 +10,7 @@
 #include "samegrad/objective/loss_sum.h"
 #include "samegrad/report/compare.h"
 #include "samegrad/report/progress.h"
+#include "samegrad/report/simulation.h"
 
 namespace samegrad {
 
@@ -50,5 +51,8 @@ std::string gradient_error_figure(const Comparison& right, const Comparison& con
 
 /// Where each rank's time went: compute, wait, exchange. Local.
 std::string rank_time_figure(std::span<const RankWork> ranks);
+
+/// Efficiency of a simulation (report/simulation.h) over its numbers of ranks, at least one. Local.
+std::string simulation_figure(std::span<const SimulatedRow> rows, const std::string& subtitle);
 
 }  // namespace samegrad

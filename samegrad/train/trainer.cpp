@@ -87,7 +87,8 @@ UpdateResult Trainer::train_update(const UpdateWishes& wishes) {
   step(result, window);
   pass(result, plan_window);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  gather_shares(result, {batches.supervised_tokens, batches.input_tokens, window.seconds()});
+  gather_shares(result, {batches.supervised_tokens, batches.input_tokens, window.seconds(), window.volume(),
+                         window.gradient_buffers()});
   return result;
 }
 

@@ -24,6 +24,8 @@ struct RankShare {
   std::int64_t supervised_tokens = 0;
   std::int64_t input_tokens = 0;
   WindowSeconds seconds;
+  ExchangeVolume volume;              ///< of the gradient's exchange
+  std::int64_t gradient_buffers = 0;  ///< that the rank has made so far in this process
 };
 
 /// What a rank wants of an update beside the update.

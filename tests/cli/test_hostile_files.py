@@ -263,3 +263,14 @@ def test_a_folder_whose_name_is_not_utf8_is_listed(place):
     make_checkpoint(pathlib.Path(os.fsdecode(folder)) / "step-0050")
     done = subprocess.run([SAMEGRAD, "checkpoints", folder, "--json"], capture_output=True)
     assert done.returncode == 0 and json.loads(done.stdout)["damaged"] == 0, done
+
+
+@pytest.mark.parametrize("program", [SAMEGRAD, SAMEGRAD.parent / "samegrad-worker"])
+def test_no_library_of_the_runs_folder_is_loaded(program, place):
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout.splitlines()
+    names = [line.split()[0] for line in linked if " => " in line]
+    assert any(name.startswith("libstdc++") for name in names)
+    for name in names:
+        (place / "run" / name).write_text("no library")
+    done = subprocess.run([program, "--help"], cwd=place / "run", capture_output=True, text=True)
+    assert done.returncode == 0 and "samegrad" in done.stdout, done

@@ -120,6 +120,7 @@ TEST(RunPaths, LieInTheRunsFolderAndAreAllListed) {
   EXPECT_EQ(paths.final_parameters("resumed"), "/some/run/outputs/final-resumed.safetensors");
   EXPECT_EQ(paths.lesson_split("test"), "/some/run/outputs/data/test.jsonl");
   EXPECT_EQ(paths.text_index("train"), "/some/run/outputs/data/index-train.bin");
+  EXPECT_EQ(paths.known_text("train"), "/some/run/outputs/data/index-train.known.json");
   const auto listed = paths.generated_files();
   for (const auto& path :
        {paths.plan, paths.init, paths.data_lock, paths.reference32, paths.metrics, paths.report,

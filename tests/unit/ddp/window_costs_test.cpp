@@ -74,8 +74,11 @@ TEST(WindowCosts, EveryRankSendsHalfOfMPlusOneTimesARingAllReduce) {
     const std::int64_t ring = 2 * (world_size - 1) * elements * static_cast<std::int64_t>(sizeof(float)) / world_size;
     for (const std::int64_t atoms : kAtomCounts) {
       const std::int64_t most = most_subtrees_of_a_rank(atoms, world_size);
+      const ExchangeCost said = exchange_cost(rank_ranges(atoms, world_size), elements, sizeof(float), 1 << 18);
+      ASSERT_EQ(said.subtrees, most);
       for (const RankCosts& rank : run_window(atoms, world_size, elements)) {
         ASSERT_EQ(2 * rank.gradient_bytes, (most + 1) * ring) << atoms << " atoms, " << world_size << " ranks";
+        ASSERT_EQ(rank.gradient_bytes, said.volume.bytes_sent) << atoms << " atoms, " << world_size << " ranks";
       }
     }
   }
@@ -91,6 +94,8 @@ TEST(WindowCosts, ARemainderCostsAtMostOneCacheLineAShard) {
       for (const RankCosts& rank : run_window(atoms, world_size, kElements)) {
         EXPECT_GE(rank.gradient_bytes, exact);
         EXPECT_LE(rank.gradient_bytes, exact + passes * (world_size - 1) * 64);
+        const auto said = exchange_cost(rank_ranges(atoms, world_size), kElements, sizeof(float), 1 << 18);
+        EXPECT_EQ(rank.gradient_bytes, said.volume.bytes_sent);
       }
     }
   }
@@ -104,6 +109,8 @@ TEST(WindowCosts, ARankHoldsAtMostTwiceLogarithmicallyManyBuffersAndOneSubtreeHa
       for (std::size_t r = 0; r < costs.size(); ++r) {
         const auto floor_log2 = [](std::int64_t n) { return std::bit_width(static_cast<std::uint64_t>(n)) - 1; };
         const auto ceil_log2 = [&](std::int64_t n) { return n == 1 ? 0 : floor_log2(n - 1) + 1; };
+        ASSERT_EQ(costs[r].buffers, sums_held(atoms, ranges[r]))
+            << atoms << " atoms, rank " << r << " of " << world_size;
         ASSERT_LE(costs[r].buffers, 2 * ceil_log2(atoms) + 1) << atoms << " atoms, rank " << r << " of " << world_size;
         if (covering_nodes(0, atoms, ranges[r].begin, ranges[r].end) == 1) {
           ASSERT_LE(costs[r].buffers, ceil_log2(ranges[r].size()) + 1)

@@ -1,0 +1,114 @@
+"""How fast a user's .jsonl file is read: indexed at the first start, and found untouched at the second.
+
+    .venv/bin/python benchmarks/data_speed.py [--bin build/release/bin] [--megabytes 500] [--rounds 5] [--json FILE]
+
+One core does all of it. Files of four kinds of lines are written first: long texts, short texts, chats and lists of ids. Per
+round and file, in turn: `samegrad prepare` in an empty folder (the file is read, parsed, counted, hashed and indexed); `prepare`
+again (read and hashed); a whole `train` of one update of a tiny model (the file is known and not read again). Peers: Python's
+json.loads of every line, and what any reader that keeps a digest must do, a plain sequential read with SHA-256 (OpenSSL).
+Every figure is megabytes (10^6 bytes) of the file a second, median over rounds with least and largest.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TARGET = 150.0
+TINY = ["plan.epochs=0", "plan.updates=1", "model.layers=1", "model.width=16", "model.heads=2", "model.feed_forward=16"]
+
+
+def line_of(kind, words, rng):
+    text = " ".join(rng.choice(words) for _ in range(rng.randint(60, 200) if kind == "long" else rng.randint(2, 8)))
+    if kind in ("long", "short"):
+        return {"text": text + ' "é"\n'}
+    if kind == "chat":
+        return {"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": text * 3}]}
+    return {"input_ids": [rng.randrange(256) for _ in range(400)]}
+
+
+def write_file(path, kind, megabytes):
+    rng = random.Random(1)
+    words = ["".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(2, 9))) for _ in range(2000)]
+    lines = [json.dumps(line_of(kind, words, rng), ensure_ascii=index % 2 == 0) for index in range(4000)]
+    block = ("\n".join(lines) + "\n").encode()
+    with path.open("wb") as file:
+        while file.tell() < megabytes * 1e6:
+            file.write(block)
+    return path.stat().st_size
+
+
+def samegrad(arguments, name, data, run):
+    command = [arguments.bin / "samegrad", name, "--quiet", "--config", ROOT / "configs/text.yaml", "--run", run]
+    command += [word for setting in [*TINY, f"data.train={data}"] for word in ("--set", setting)]
+    subprocess.run([str(word) for word in command], check=True, stderr=subprocess.DEVNULL)
+
+
+def python_json(data):
+    with data.open(encoding="utf-8") as lines:
+        for line in lines:
+            json.loads(line)
+
+
+def plain_hash(data):
+    digest = hashlib.sha256()
+    with data.open("rb", buffering=0) as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+
+
+def seconds(action):
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def measured(arguments, data, size, folder):
+    """-> {side: [MB/s of each round]}"""
+    time.sleep(2.5)  # a younger file would not be known at the next start
+    rates = {}
+    for number in range(arguments.rounds):
+        run = folder / f"run-{number}"
+        sides = {"first start": lambda: samegrad(arguments, "prepare", data, run),
+                 "digest checked": lambda: samegrad(arguments, "prepare", data, run),
+                 "known, train": lambda: samegrad(arguments, "train", data, run),
+                 "json.loads": lambda: python_json(data), "read + SHA-256": lambda: plain_hash(data)}
+        for side, action in sides.items():
+            if side != "json.loads" or number == 0:  # slow, and steady
+                rates.setdefault(side, []).append(size / 1e6 / seconds(action))
+    return rates
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
+    parser.add_argument("--megabytes", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--kinds", default="long,short,chat,ids")
+    parser.add_argument("--json", type=pathlib.Path)
+    arguments = parser.parse_args()
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    figures = {}
+    for kind in arguments.kinds.split(","):
+        with tempfile.TemporaryDirectory() as name:
+            data = pathlib.Path(name, "data.jsonl")
+            size = write_file(data, kind, arguments.megabytes)
+            figures[kind] = measured(arguments, data, size, pathlib.Path(name))
+        for side, rates in figures[kind].items():
+            print(f"{kind:6} {side:16} {statistics.median(rates):7.0f} MB/s ({min(rates):.0f} to {max(rates):.0f})", flush=True)
+    slow = [kind for kind, sides in figures.items() if statistics.median(sides["first start"]) < TARGET]
+    print(f"below {TARGET:.0f} MB/s at the first start: {', '.join(slow) or 'none'}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"megabytes": arguments.megabytes, "rates": figures}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
