@@ -66,7 +66,7 @@ def test_torchruns_own_report_shows_the_line_of_the_rank_that_failed(tmp_path):
 
 
 def test_the_store_is_started_for_those_who_ask_and_only_then(tmp_path):
-    """The keeper is a child of the process between `samegrad launch` and its workers."""
+    """Its keeper is a child of the process whose children are the workers."""
     script = ('ask() { for p in $(cat /proc/$PPID/task/$PPID/children); do tr "\\0" " " < /proc/$p/cmdline; echo; done '
               '| grep -c -e [-]-host-store; }; ask; test -z "$1" || { : < /dev/tcp/$MASTER_ADDR/$MASTER_PORT; '
               'until test "$(ask)" = 1; do sleep 0.02; done; ask; }')
