@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -72,6 +73,10 @@ std::string newest_checkpoint(const RunPaths& paths) {
   throw RunError("start", program + ": cannot be started: " + std::strerror(errno));
 }
 
+/// The reader of the output went away: as for any program that prints, that is no failure to talk about. Returns where
+/// this process was started with SIGPIPE ignored.
+void end_by_pipe_signal() { std::raise(SIGPIPE); }
+
 /// 0: accelerate did not start this process, or started as many as were wanted.
 int processes_of_accelerate() {
   const std::optional<int> wanted = processes_wanted_of_accelerate(process_environment, parent_command());
@@ -130,7 +135,9 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
     // Workers that are late end by themselves and say what is not saved: killed are those that cannot even do that.
     options.stop_grace = std::chrono::seconds(line.grace_s + 5);
   }
-  return log_launch(launch_workers(options));
+  const LaunchResult result = launch_workers(options);
+  if (result.exit_code == 128 + SIGPIPE) end_by_pipe_signal();
+  return log_launch(result);
 }
 
 LaunchOptions launch_options(const RunSection& run, int processes, const LaunchSettings& settings) {
