@@ -59,6 +59,13 @@ std::string newest_checkpoint(const RunPaths& paths) {
   }
 }
 
+/// The first that was given of the options that only a launcher of samegrad's own can keep, or "".
+std::string launcher_option(const LaunchSettings& given) {
+  if (given.max_restarts > 0) return "--max-restarts";
+  if (!given.failure_json.empty()) return "--failure-json";
+  return given.log_dir.empty() ? "" : "--log-dir";
+}
+
 [[noreturn]] void exec_worker(const RunSection& run, const std::vector<std::string>& arguments) {
   for (const auto& [name, value] : pinned_environment(run)) {
     setenv(name.c_str(), value.c_str(), /*overwrite=*/1);
@@ -115,7 +122,16 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
   if (processes == 0 && launched == 1 && checks_several_processes(line.subcommand)) {
     processes = config.plan.virtual_ranks;
   }
-  if (processes == 0 || (line.nproc_of_config && processes == launched)) {
+  bool joins = processes == 0 || (line.nproc_of_config && processes == launched);
+  if (const std::string option = launcher_option(line.launch); joins && !option.empty()) {
+    if (launched > 1) {
+      throw InputError("launch", option + " inside a launcher that started " + std::to_string(launched) +
+                                     " processes; that one has to do it: give it there");
+    }
+    processes = 1;
+    joins = false;
+  }
+  if (joins) {
     exec_worker(config.run, arguments);
   }
   if (launched > 1) {

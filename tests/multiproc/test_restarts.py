@@ -92,6 +92,21 @@ def test_a_crash_loop_without_progress_ends_early_and_says_so(tmp_path):
     assert last.endswith(", without a new checkpoint after step-0004")
 
 
+def test_one_process_without_nproc_is_watched_too(tmp_path):
+    result = run(tmp_path, FAULTY, *CONTINUOUS, "--max-restarts", 1, "--failure-json", "failure.json", *SHORT,
+                 fault="rank=0,step=5,kind=kill9")
+    assert result.returncode == 137 and "[launch] starting again (restart 1 of 1)" in result.stderr
+    assert (tmp_path / "failure.json").exists() and [line["update"] for line in lines(tmp_path)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("option", ["--max-restarts", "--failure-json", "--log-dir"])
+def test_what_another_launcher_would_have_to_do_is_refused(tmp_path, option):
+    result = run(tmp_path, SAMEGRAD, *CONTINUOUS, option, 1, RANK="0", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
+                 MASTER_PORT="1")
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"[launch] {option} inside a launcher that started 2 processes; that one has to do it")
+
+
 def test_a_mistake_in_the_input_is_not_started_again(tmp_path):
     result = run(tmp_path, SAMEGRAD, *CONTINUOUS, "--nproc", 2, "--max-restarts", 5, "--resume", "absent", *SHORT)
     assert result.returncode == 2
