@@ -77,11 +77,39 @@ class Search {
   GeneratedFiles run() {
     visit(paths_.outputs);
     visit(paths_.checkpoints.parent_path());
+    visit_abandoned_scratch();
     std::ranges::sort(found_.files, {}, &GeneratedFile::path);
     return std::move(found_);
   }
 
  private:
+  void add(GeneratedFiles more) {
+    const auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+    append(found_.files, more.files);
+    append(found_.folders, more.folders);
+    append(found_.left, more.left);
+  }
+
+  /// What `train --dry-run` had prepared when it was killed (ScratchFolder of writable_folder.h).
+  void visit_abandoned_scratch() {
+    constexpr std::string_view kPrefix = ".dry-run-";
+    std::error_code error;
+    for (fs::directory_iterator entry(paths_.run, error); !error && entry != fs::directory_iterator{};
+         entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      const std::optional<pid_t> process =
+          name.starts_with(kPrefix) ? parse_process(std::string_view(name).substr(kPrefix.size())) : std::nullopt;
+      if (process && process_is_gone(*process)) {
+        RunPaths scratch(paths_.run);
+        scratch.prepare_in(entry->path());
+        scratch.outputs = entry->path();
+        Search inside(scratch);
+        inside.visit(entry->path());
+        add(std::move(inside.found_));
+      }
+    }
+  }
+
   bool is_ours(const fs::path& folder) const {
     return folder == paths_.outputs || folder == paths_.data_dir || folder == paths_.figures ||
            folder == paths_.status || folder == paths_.checkpoints || folder == paths_.checkpoints.parent_path() ||
@@ -121,11 +149,7 @@ class Search {
 
   /// A run's folder in the run's folder.
   void visit_nested_run(const fs::path& folder) {
-    GeneratedFiles nested = find_generated(RunPaths(folder));
-    const auto add = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-    add(found_.files, nested.files);
-    add(found_.folders, nested.folders);
-    add(found_.left, nested.left);
+    add(find_generated(RunPaths(folder)));
     found_.folders.push_back(folder);
   }
 

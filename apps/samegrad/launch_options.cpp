@@ -100,7 +100,7 @@ void add_supervision_options(CLI::App& command, CommandLine& line) {
                                 : "After a failure goes on from the newest checkpoint, up to N times"),
            "PET_MAX_RESTARTS");
   add_number(command, "--min-nproc,--min_nproc", 1, kMostLocalProcesses, launch.min_nproc,
-             "Restarts with one process less, not below N, where a rank failed twice at the same place");
+             "Restarts with one process less, not below N, after two failures at the same place");
   if (is_launch) {
     add_number(command, "--grace", 1, 86'400, launch.grace_s,
                "Seconds from SIGTERM to SIGKILL; default 30, and 3 after a failure");

@@ -52,6 +52,10 @@ std::string objective_text(const RunContext& context) {
 std::string optimizer_text(const RunConfig& config) {
   std::ostringstream text;
   text << config.optimizer.kind << ", learning rate " << config.optimizer.learning_rate << ", " << config.schedule.kind;
+  if (config.schedule.warmup_updates > 0) {
+    text << " after a warm-up of " << config.schedule.warmup_updates
+         << (config.schedule.warmup_updates == 1 ? " update" : " updates");
+  }
   if (config.optimizer.max_grad_norm > 0.0) text << ", gradient norm clipped to " << config.optimizer.max_grad_norm;
   return text.str();
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -58,6 +59,13 @@ std::string newest_checkpoint(const RunPaths& paths) {
   }
 }
 
+/// The first that was given of the options that only a launcher of samegrad's own can keep, or "".
+std::string launcher_option(const LaunchSettings& given) {
+  if (given.max_restarts > 0) return "--max-restarts";
+  if (!given.failure_json.empty()) return "--failure-json";
+  return given.log_dir.empty() ? "" : "--log-dir";
+}
+
 [[noreturn]] void exec_worker(const RunSection& run, const std::vector<std::string>& arguments) {
   for (const auto& [name, value] : pinned_environment(run)) {
     setenv(name.c_str(), value.c_str(), /*overwrite=*/1);
@@ -71,6 +79,10 @@ std::string newest_checkpoint(const RunPaths& paths) {
   execv(program.c_str(), raw.data());
   throw RunError("start", program + ": cannot be started: " + std::strerror(errno));
 }
+
+/// The reader of the output went away: as for any program that prints, that is no failure to talk about. Returns where
+/// this process was started with SIGPIPE ignored.
+void end_by_pipe_signal() { std::raise(SIGPIPE); }
 
 /// 0: accelerate did not start this process, or started as many as were wanted.
 int processes_of_accelerate() {
@@ -110,7 +122,16 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
   if (processes == 0 && launched == 1 && checks_several_processes(line.subcommand)) {
     processes = config.plan.virtual_ranks;
   }
-  if (processes == 0 || (line.nproc_of_config && processes == launched)) {
+  bool joins = processes == 0 || (line.nproc_of_config && processes == launched);
+  if (const std::string option = launcher_option(line.launch); joins && !option.empty()) {
+    if (launched > 1) {
+      throw InputError("launch", option + " inside a launcher that started " + std::to_string(launched) +
+                                     " processes; that one has to do it: give it there");
+    }
+    processes = 1;
+    joins = false;
+  }
+  if (joins) {
     exec_worker(config.run, arguments);
   }
   if (launched > 1) {
@@ -130,7 +151,9 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
     // Workers that are late end by themselves and say what is not saved: killed are those that cannot even do that.
     options.stop_grace = std::chrono::seconds(line.grace_s + 5);
   }
-  return log_launch(launch_workers(options));
+  const LaunchResult result = launch_workers(options);
+  if (result.exit_code == 128 + SIGPIPE) end_by_pipe_signal();
+  return log_launch(result);
 }
 
 LaunchOptions launch_options(const RunSection& run, int processes, const LaunchSettings& settings) {

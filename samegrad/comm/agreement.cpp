@@ -138,8 +138,9 @@ WindowDecision decide_empty(const AgreementRecord& first, WindowDecision decisio
                      : weighted ? ": weight 0"
                                 : ": 0 supervised tokens") +
                     " in all ranks, " + (weighted ? "a weight above 0" : "at least 1") +
-                    " is needed; look whether every label is masked, or pass over such windows with "
-                    "objective.empty_window: skip (in a program of your own: EmptyWindowPolicy::kSkip)");
+                    " is needed; look whether every label is masked, or pass over such windows with " +
+                    (first.digest[0] == '\0' ? "WindowRequest::empty_window, EmptyWindowPolicy::kSkip"
+                                             : "objective.empty_window: skip"));
   decision.refused_for_zero_units = true;
   return decision;
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/failing_rank.h"
 #include "samegrad/comm/agreement.h"
 
 namespace samegrad {
@@ -22,6 +23,18 @@ std::pair<std::string, std::string> split_line(const std::string& line) {
     return {line.substr(1, end - 1), line.substr(end + 2)};
   }
   return {"run", line};
+}
+
+[[noreturn]] void throw_line_of_rank(const std::string& line, int exit_code, int rank) {
+  const auto [stage, message] = split_line(line);
+  switch (static_cast<ExitCode>(exit_code)) {
+    case ExitCode::kBadInput:
+      throw ErrorOfRank<InputError>(stage, message, rank);
+    case ExitCode::kCheckFailed:
+      throw ErrorOfRank<CheckError>(stage, message, rank);
+    default:
+      throw ErrorOfRank<RunError>(stage, message, rank);
+  }
 }
 
 }  // namespace
@@ -45,9 +58,9 @@ void agree_no_failure(Communicator& comm, const std::string& my_failure, int my_
   std::copy_n(my_failure.begin(), std::min(my_failure.size(), mine.line.size() - 1), mine.line.begin());
   std::vector<FailureRecord> records(static_cast<std::size_t>(comm.size()));
   comm.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(records)), label);
-  for (const FailureRecord& record : records) {
-    if (record.failed != 0) {
-      throw_failure_line(record.line.data(), record.exit_code);
+  for (std::size_t rank = 0; rank < records.size(); ++rank) {
+    if (records[rank].failed != 0) {
+      throw_line_of_rank(records[rank].line.data(), records[rank].exit_code, static_cast<int>(rank));
     }
   }
 }

@@ -81,7 +81,7 @@ int likely_culprit(std::span<const MissingPeer> peers) {
 
 std::string message_died(const MissingPeer& peer, const CallLabel& awaited) {
   return who(peer) + " died before " + call_name(awaited) + ": " + last_seen(peer) +
-         "; its own last message, or the system's log (out of memory?), says why";
+         "; its launcher, its own last message, or the system's log says how";
 }
 
 std::string message_left(const MissingPeer& peer, const CallLabel& awaited) {

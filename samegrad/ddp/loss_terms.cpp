@@ -17,7 +17,7 @@ LossSum denominator_of(const LossTerm& term, std::int64_t count, double total_we
   if (term.constant) return {.weight = *term.constant};
   if (!term.weights) return {.count = count};
   if (std::isfinite(total_weight)) return {.weight = total_weight};
-  throw InputError("train",
+  throw InputError("window",
                    "loss term " + term.name + ": its total weight is above the largest double; scale the weights down");
 }
 
@@ -45,18 +45,18 @@ std::string LossTerms::names() const {
 
 at::Tensor LossTerms::objective(const std::vector<at::Tensor>& sums, std::int64_t atom) {
   if (sums.size() != terms_.size()) {
-    throw InputError("train", "atom " + std::to_string(atom) + ": the callable returned " +
-                                  std::to_string(sums.size()) + " sums for the " + std::to_string(terms_.size()) +
-                                  " loss terms " + names() +
-                                  "; return one for each, in this order, an undefined tensor where the atom has none");
+    throw InputError("window", "atom " + std::to_string(atom) + ": the callable returned " +
+                                   std::to_string(sums.size()) + " sums for the " + std::to_string(terms_.size()) +
+                                   " loss terms " + names() +
+                                   "; return one for each, in this order, an undefined tensor where the atom has none");
   }
   at::Tensor objective;
   for (std::size_t k = 0; k < sums.size(); ++k) {
     if (!uses(k, atom)) continue;
     if (!sums[k].defined()) {
       if (terms_[k].kind != TermKind::kRegularizer) continue;
-      throw InputError("train", "atom 0: the regularizer " + terms_[k].name +
-                                    " is undefined; it is taken from this atom alone, so return it here");
+      throw InputError("window", "atom 0: the regularizer " + terms_[k].name +
+                                     " is undefined; it is taken from this atom alone, so return it here");
     }
     returned_[k] = true;
     const at::Tensor scaled = terms_[k].kind == TermKind::kRegularizer ? sums[k] : sums[k] * factors_[k];

@@ -113,7 +113,7 @@ Window::~Window() {
 }
 
 std::string Window::line(const std::string& what) const {
-  return "[train] rank " + std::to_string(comm_->rank()) + ", update " + std::to_string(update_) + ": " + what;
+  return "[window] rank " + std::to_string(comm_->rank()) + ", update " + std::to_string(update_) + ": " + what;
 }
 
 void Window::set_gradients(const GradientBuffer* gradient) const {
@@ -195,7 +195,7 @@ void Window::keep_failure_of(const std::function<void()>& step) {
     code = error.exit_code();
   } catch (const std::exception& error) {
     const std::string what = error.what();  // libtorch's goes on with a backtrace
-    failure = "[train] rank " + std::to_string(comm_->rank()) + ", update " + std::to_string(update_) + ", atom " +
+    failure = "[window] rank " + std::to_string(comm_->rank()) + ", update " + std::to_string(update_) + ", atom " +
               std::to_string(atom()) + ": " + what.substr(0, what.find('\n'));
   }
   fail(failure, code);
@@ -250,10 +250,10 @@ std::vector<double> Window::run(GradientBuffer& gradient, const LossSums& loss_s
 }
 
 void Window::refuse_replaced_gradient(const std::string& parameter) const {
-  throw InputError("train", "update " + std::to_string(update_) + ", atom " + std::to_string(atom()) +
-                                ": the .grad of parameter " + parameter +
-                                " was replaced while the atom's backward ran; the window collects it there, so "
-                                "take whatever sets .grad, zero_grad() too, out of the hooks that run in backward");
+  throw InputError("window", "update " + std::to_string(update_) + ", atom " + std::to_string(atom()) +
+                                 ": the .grad of parameter " + parameter +
+                                 " was replaced while the atom's backward ran; the window collects it there, so "
+                                 "take whatever sets .grad, zero_grad() too, out of the hooks that run in backward");
 }
 
 }  // namespace samegrad

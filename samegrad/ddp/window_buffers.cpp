@@ -115,19 +115,19 @@ std::vector<bool> WindowBuffers::agree_on_changed(Communicator& comm, const Call
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(comm.size()); ++rank) {
     const std::string of_rank = all.substr(rank * mine.size(), mine.size());
     if (of_rank.substr(0, digits) != all.substr(0, digits)) {
-      throw RunError("train", "update " + std::to_string(label.update) +
-                                  ": ranks differ in the buffers at the window's start: rank 0 has XXH3 " +
-                                  all.substr(0, digits) + ", rank " + std::to_string(rank) + " has " +
-                                  of_rank.substr(0, digits) + "; give all ranks the same names, shapes and values");
+      throw RunError("window", "update " + std::to_string(label.update) +
+                                   ": ranks differ in the buffers at the window's start: rank 0 has XXH3 " +
+                                   all.substr(0, digits) + ", rank " + std::to_string(rank) + " has " +
+                                   of_rank.substr(0, digits) + "; give all ranks the same names, shapes and values");
     }
     for (std::size_t b = 0; b < changed.size(); ++b) changed[b] = changed[b] || of_rank[digits + b] == '1';
   }
   for (std::size_t b = 0; b < changed.size(); ++b) {
     if (changed[b] && !can_be_combined(start_[b])) {
-      throw InputError("train", "update " + std::to_string(label.update) + ": forward changed buffer " +
-                                    buffers_[b].name + " of type " + c10::toString(start_[b].scalar_type()) +
-                                    "; float32, float64 and integers can be combined over atoms, a buffer of another "
-                                    "type must stay as it is");
+      throw InputError("window", "update " + std::to_string(label.update) + ": forward changed buffer " +
+                                     buffers_[b].name + " of type " + c10::toString(start_[b].scalar_type()) +
+                                     "; float32, float64 and integers can be combined over atoms, a buffer of another "
+                                     "type must stay as it is");
     }
   }
   return changed;

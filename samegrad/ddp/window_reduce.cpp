@@ -26,8 +26,9 @@ std::string numbered(std::int64_t number, const char* noun) {
 /// A total weight that is not finite is refused on every rank, as all have the same.
 double checked_weight(double total, std::int64_t update) {
   if (std::isfinite(total)) return total;
-  throw InputError("train", "update " + std::to_string(update) +
-                                ": the total weight of the window is above the largest double; scale the weights down");
+  throw InputError("window",
+                   "update " + std::to_string(update) +
+                       ": the total weight of the window is above the largest double; scale the weights down");
 }
 
 }  // namespace
@@ -102,10 +103,10 @@ bool Window::reduce() {
   const Clock::time_point exchange_start = Clock::now();
   gather_losses();
   if (std::string unused = unused_parameters(); !unused.empty() && !options_.find_unused_parameters) {
-    throw InputError("train", "update " + std::to_string(update_) + ": no atom of any rank has a gradient for " +
-                                  unused +
-                                  "; use them in the loss, freeze them (requires_grad_(false)), or set "
-                                  "find_unused_parameters");
+    throw InputError("window", "update " + std::to_string(update_) + ": no atom of any rank has a gradient for " +
+                                   unused +
+                                   "; use them in the loss, freeze them (requires_grad_(false)), or set "
+                                   "find_unused_parameters");
   }
   exchange_gradient();
   buffers_.reduce(*comm_, decision_.ranges, label("buffers"));

@@ -107,7 +107,7 @@ AgreementRecord record_of(const WindowRequest& request, std::string_view paramet
   std::string failure = request.failure;
   int exit_code = request.failure_exit_code;
   if (std::string wrong = request_failure(request); failure.empty() && !wrong.empty()) {
-    failure = "[train] rank " + std::to_string(rank) + ", update " + std::to_string(request.update) + ": " + wrong;
+    failure = "[window] rank " + std::to_string(rank) + ", update " + std::to_string(request.update) + ": " + wrong;
     exit_code = static_cast<int>(ExitCode::kBadInput);
   }
   AgreementRecord record;

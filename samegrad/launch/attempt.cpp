@@ -144,7 +144,7 @@ class Attempt {
     relay_.move();
   }
 
-  /// The process that was started has died, by whatever way.
+  /// The keeper has died, by whatever way.
   [[noreturn]] void leave_with_all() const {
     kill_descendants(kLongestKill);
     std::error_code ignored;

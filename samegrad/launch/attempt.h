@@ -25,8 +25,8 @@ struct AttemptResult {
   AttemptEnd end;
 };
 
-/// Runs in the process of `side`: where the one that was started dies, it kills all, removes `start.folder`'s parent,
-/// and does not return. Errors as launch_workers. Local.
+/// Runs in the process of `side`: where the keeper dies, it kills all, removes `start.folder`'s parent, and does not
+/// return. Errors as launch_workers. Local.
 AttemptResult run_attempt(const LaunchOptions& options, const AttemptStart& start, const GuardedSide& side);
 
 }  // namespace samegrad

@@ -116,16 +116,17 @@ void signal_descendants(int signal, std::span<const int> except) {
   }
 }
 
-bool kill_descendants(milliseconds at_most, std::span<const int> except) {
+bool kill_descendants(milliseconds at_most, std::span<const int> except, milliseconds grace) {
   const Deadline deadline(at_most);
+  const Deadline grace_end(grace);
   // One look over /proc is no snapshot: it misses a process whose parent ends and is reaped meanwhile. An orphan
   // becomes a child of this process in the same instant, so without children there is no descendant.
   for (int quiet_looks = 0; except.empty() ? has_children() : quiet_looks < kQuietLooks; ++quiet_looks) {
     for (const Process& process : descendants(except)) {
       quiet_looks = -1;
-      if (!process.zombie) {
+      if (!process.zombie && grace_end.passed()) {
         kill(process.pid, SIGKILL);
-      } else if (process.parent == getpid()) {
+      } else if (process.zombie && process.parent == getpid()) {
         waitpid(process.pid, nullptr, WNOHANG);
       }
     }

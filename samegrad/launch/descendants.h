@@ -30,7 +30,9 @@ std::vector<int> children_of_this_process();
 void signal_descendants(int signal, std::span<const int> except = {});
 
 /// Kills all descendants of this process but `except` and theirs, and reaps those that are its children, until none is
-/// left. False where some still are after `at_most`: the system does not let them end. Local.
-bool kill_descendants(std::chrono::milliseconds at_most, std::span<const int> except = {});
+/// left. For `grace` it only waits and reaps, where they are about to end. False where some still are there after
+/// `at_most`: the system does not let them end. Local.
+bool kill_descendants(std::chrono::milliseconds at_most, std::span<const int> except = {},
+                      std::chrono::milliseconds grace = {});
 
 }  // namespace samegrad

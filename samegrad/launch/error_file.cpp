@@ -39,13 +39,14 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-bool write_error_file(const std::string& message) {
+bool write_error_file(const std::string& message, bool is_consequence) {
   const char* const path = std::getenv(kErrorFileVariable);
   if (path == nullptr || *path == '\0') {
     return true;
   }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const std::string seconds = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now).count());
+  const std::string seconds =
+      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now).count() + (is_consequence ? 1 : 0));
   const Json json{
       {"message", {{"message", message}, {"extraInfo", {{"py_callstack", message}, {"timestamp", seconds}}}}}};
   std::ofstream file(path);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/failing_rank.h"
 #include "samegrad/base/json.h"
 #include "samegrad/base/log.h"
 #include "samegrad/base/untrusted_json.h"
@@ -45,6 +46,10 @@ FailureReport failure_report_of(const std::exception& error, int rank) {
   if (const auto* const peer = dynamic_cast<const PeerError*>(&error)) {
     report.culprit_rank = peer->culprit_rank();
   }
+  if (const auto* const agreed = dynamic_cast<const FailingRank*>(&error);
+      agreed != nullptr && agreed->failing_rank() != rank) {
+    report.culprit_rank = agreed->failing_rank();
+  }
   return report;
 }
 
@@ -72,7 +77,7 @@ void write_failure_report(const FailureReport& report) {
     return;
   }
   log_error(report.message);
-  if (!write_error_file(report.message)) {
+  if (!write_error_file(report.message, report.culprit_rank >= 0)) {
     log_warn(std::string(kErrorFileVariable) + ": the launcher's file cannot be written");
   }
 }

@@ -20,8 +20,8 @@ struct FailureReport {
   bool operator==(const FailureReport&) const = default;
 };
 
-/// The report of `error` on `rank`: exit code and culprit as the error families of base/error.h have them, 1 for any
-/// other exception. Local.
+/// The report of `error` on `rank`: exit code and culprit as the error families of base/error.h have them, or the rank
+/// that failed of an error that all throw (base/failing_rank.h); 1 for any other exception. Local.
 FailureReport failure_report_of(const std::exception& error, int rank);
 
 /// Gives `report` to the launcher; where none asked for it (SAMEGRAD_REPORT_FD is unset), or it cannot be reached, logs

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "samegrad/base/fault_switch.h"
 #include "samegrad/base/json.h"
 #include "samegrad/base/untrusted_json.h"
+#include "samegrad/launch/command_line_name.h"
 #include "samegrad/launch/descendants.h"
 #include "samegrad/launch/pipe.h"
 
@@ -27,6 +29,9 @@ namespace samegrad {
 namespace {
 
 constexpr std::chrono::milliseconds kLongestKill{5'000};
+/// For an inner process that has to kill its own descendants. Were it killed first, and the one that does that then,
+/// too, nobody would be left to kill them.
+constexpr std::chrono::milliseconds kInnerGrace{300};
 constexpr std::string_view kStage = "launch";
 
 std::string packed(const LaunchResult& result) {
@@ -64,13 +69,40 @@ LaunchResult unpacked(const std::string& text) {
           json["culprit_rank"].get<int>()};
 }
 
-[[noreturn]] void run_between(const std::function<LaunchResult(const GuardedSide&)>& body, const GuardedSide& side,
-                              int result_fd) {
+/// A child process, which sees by `guard` when this one dies, and writes what it has to say into `result`.
+struct Child {
+  Pipe guard;
+  Pipe result;
+  int pid = -1;
+};
+
+/// `main` is given the child's ends of both pipes and never returns. Throws RunError.
+void start(Child& child, const std::function<void(int guard_fd, int result_fd)>& main) {
+  std::fflush(nullptr);
+  child.pid = fork();
+  if (child.pid == 0) {
+    child.guard.close_end(1);
+    child.result.close_end(0);
+    main(child.guard.ends[0], child.result.ends[1]);
+  }
+  if (child.pid < 0) {
+    throw RunError(kStage, std::string("fork: ") + std::strerror(errno));
+  }
+  setpgid(child.pid, child.pid);
+  child.guard.close_end(0);
+  child.result.close_end(1);
+}
+
+void begin_child(const char* name) {
   setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGCONT);  // it may be stopped when the guard hangs up
-  prctl(PR_SET_NAME, "samegrad-launch");
-  const OrphanKeeper keeper;
+  prctl(PR_SET_PDEATHSIG, SIGCONT);  // it may be stopped when the one above dies
+  prctl(PR_SET_NAME, name);
   signal(SIGPIPE, SIG_IGN);
+}
+
+[[noreturn]] void run_inner(const GuardedBody& body, const GuardedSide& side, int result_fd) {
+  begin_child("samegrad-launch");
+  const OrphanKeeper orphans;
   std::string text;
   try {
     text = packed(body(side));
@@ -82,26 +114,43 @@ LaunchResult unpacked(const std::string& text) {
   _exit(0);
 }
 
-/// All that the process in between says, while signals are passed on to it.
-std::string hear(int pid, const LaunchSignals& signals, int result_fd) {
-  std::string text;
+bool has_ended(int pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/// What is in the pipe now.
+void take(int fd, std::string& text) {
   std::array<char, 4096> buffer{};
-  for (;;) {
-    std::array<pollfd, 2> polls{{{signals.fd(), POLLIN, 0}, {result_fd, POLLIN, 0}}};
+  for (ssize_t count = 0; (count = read(fd, buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+}
+
+/// All that the child says until its end, while signals are passed on to it; nothing where `above_fd` hung up first. A
+/// pipe that is still open tells nothing: a child of the child may have it, stopped before it could close it.
+std::optional<std::string> hear(const Child& child, const LaunchSignals& signals, int above_fd) {
+  std::string text;
+  const int result_fd = child.result.ends[0];
+  fcntl(result_fd, F_SETFL, O_NONBLOCK);
+  std::array<pollfd, 3> polls{{{signals.fd(), POLLIN, 0}, {result_fd, POLLIN, 0}, {above_fd, POLLIN, 0}}};
+  while (!has_ended(child.pid)) {
     poll(polls.data(), polls.size(), -1);
     for (const int signal : signals.take()) {
       if (signal != SIGCHLD) {
-        kill(pid, signal);
+        kill(child.pid, signal);
       }
     }
-    if (polls[1].revents != 0) {
-      const ssize_t count = read(result_fd, buffer.data(), buffer.size());
-      if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) {
-        return text;
-      }
-      text.append(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (polls[2].revents != 0) {
+      return std::nullopt;
+    }
+    take(result_fd, text);
+    if ((polls[1].revents & POLLHUP) != 0) {
+      polls[1].fd = -1;  // its end is told by SIGCHLD
     }
   }
+  take(result_fd, text);
+  return text;
 }
 
 LaunchResult died(int status) {
@@ -109,39 +158,68 @@ LaunchResult died(int status) {
   const int code = signal != 0 ? 128 + signal : 1;
   const std::string how =
       signal != 0 ? "signal " + std::to_string(signal) : "exit code " + std::to_string(WEXITSTATUS(status));
-  return {code, {"[launch] the launcher's own second process was ended (" + how + "); the workers were killed"}, {}};
+  return {code, {"[launch] one of the launcher's own processes was ended (" + how + "); the workers were killed"}, {}};
+}
+
+int end_of(int pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+bool ended_well(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
+
+/// Without a name that has to do with samegrad: who kills the launcher by name shall not kill its keeper.
+[[noreturn]] void run_keeper(const GuardedBody& body, const GuardedSide& side, const std::function<void()>& clean_up,
+                             int result_fd) {
+  begin_child("launch-keeper");
+  const OrphanKeeper orphans;
+  std::string text;
+  try {
+    Child inner;
+    start(inner, [&](int guard_fd, int inner_result_fd) {
+      close(result_fd);
+      run_inner(body, {side.signals, guard_fd}, inner_result_fd);
+    });
+    rename_command_line("launch-keeper");
+    const std::optional<std::string> heard =
+        hear(inner, side.signals,
+             fault_switch("launcher-without-guard") || fault_switch("launcher-without-keeper") ? -1 : side.guard_fd);
+    if (!heard) {
+      inner.guard.close_end(1);
+      kill(inner.pid, SIGCONT);
+      kill_descendants(kLongestKill, {}, kInnerGrace);
+      clean_up();
+      _exit(1);
+    }
+    const int status = end_of(inner.pid);
+    text = ended_well(status) && !heard->empty() ? *heard : packed(died(status));
+  } catch (const std::exception& error) {
+    text = packed(error);
+  }
+  if (!fault_switch("launcher-without-keeper")) {
+    kill_descendants(kLongestKill);
+  }
+  write_whole(result_fd, text);
+  _exit(0);
 }
 
 }  // namespace
 
-LaunchResult run_guarded(const std::function<LaunchResult(const GuardedSide&)>& body) {
+LaunchResult run_guarded(const GuardedBody& body, const std::function<void()>& clean_up) {
   const LaunchSignals signals;
-  const OrphanKeeper keeper;
+  const OrphanKeeper orphans;
   const std::vector<int> others = children_of_this_process();
-  Pipe guard;  // hangs up on the child's side when this process dies
-  Pipe result;
-  std::fflush(nullptr);
-  const int pid = fork();
-  if (pid == 0) {
-    guard.close_end(1);
-    result.close_end(0);
-    run_between(body, {signals, guard.ends[0]}, result.ends[1]);
-  }
-  if (pid < 0) {
-    throw RunError(kStage, std::string("fork: ") + std::strerror(errno));
-  }
-  setpgid(pid, pid);
-  guard.close_end(0);
-  result.close_end(1);
-  const std::string text = hear(pid, signals, result.ends[0]);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  Child keeper;
+  start(keeper, [&](int guard_fd, int result_fd) { run_keeper(body, {signals, guard_fd}, clean_up, result_fd); });
+  const std::string text = hear(keeper, signals, -1).value_or("");
+  const int status = end_of(keeper.pid);
+  const bool well = ended_well(status) && !text.empty();
   if (!fault_switch("launcher-without-guard")) {
-    kill_descendants(kLongestKill, others);
+    kill_descendants(kLongestKill, others, well ? std::chrono::milliseconds{0} : kInnerGrace);
   }
-  const bool whole = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !text.empty();
-  return whole ? unpacked(text) : died(status);
+  return well ? unpacked(text) : died(status);
 }
 
 }  // namespace samegrad

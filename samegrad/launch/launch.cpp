@@ -61,7 +61,8 @@ LaunchResult launch_workers(const LaunchOptions& options) {
                                    std::to_string(kMostLocalProcesses));
   }
   const PrivateFolder folder;
-  return run_guarded([&](const GuardedSide& side) { return run_attempts(options, side, folder.path()); });
+  return run_guarded([&](const GuardedSide& side) { return run_attempts(options, side, folder.path()); },
+                     [&] { folder.remove(); });
 }
 
 }  // namespace samegrad

@@ -46,8 +46,9 @@ struct LaunchOptions {
 /// (`timeout` sends its signal twice), kills the workers. SIGHUP counts as SIGTERM, SIGUSR1 is passed on each time.
 /// What workers started and left running has 0.5 s to end by itself, then SIGTERM, then SIGKILL.
 ///
-/// The work is done in a child process (guarded_launch.h): workers are this process's grandchildren. However one of the
-/// two dies, no worker and no process of theirs outlives it; where both die at once, no worker does.
+/// The work is done in a child of a child process (guarded_launch.h): workers are this process's great-grandchildren.
+/// Whichever one or two of the three die, no worker and no process of theirs outlives them; where all three die at
+/// once, no worker does.
 ///
 /// Throws InputError for a number of processes outside 1..kMostLocalProcesses and for output options and store
 /// addresses that cannot be; RunError where a worker cannot be started. Local.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "samegrad/base/error.h"
 #include "samegrad/launch/culprit.h"
 
 namespace samegrad {
@@ -73,7 +74,8 @@ std::string culprit_line(const Culprit& culprit, bool workers_report) {
       return rank_name(outcome, "ended by the launcher") + " was waited for " + accusation(culprit);
     case CulpritKind::kLeft:
       return rank_name(outcome, how_it_ended(outcome)) +
-             (culprit.accuser == nullptr ? " ended " : " had ended and was waited for ") + accusation(culprit);
+             (culprit.accuser == nullptr ? " ended " : " ended before the others were done, and was waited for ") +
+             accusation(culprit);
     case CulpritKind::kFailed:
       break;
   }
@@ -150,6 +152,18 @@ std::string common_message(Outcomes outcomes, int passed_signal) {
   return common;
 }
 
+/// Who failed, of ranks that all report the line of one of them.
+std::string agreed_line(const Culprit& culprit, Outcomes outcomes) {
+  std::vector<int> others;
+  for (const WorkerOutcome& outcome : outcomes) {
+    if (&outcome != culprit.outcome) {
+      others.push_back(outcome.rank);
+    }
+  }
+  return rank_name(*culprit.outcome, how_it_ended(*culprit.outcome)) + " failed first; in consequence " +
+         rank_list(others) + ": the same line";
+}
+
 int exit_code_of(const Culprit& culprit) {
   if (culprit.kind == CulpritKind::kFailed) {
     return code_of(*culprit.outcome);
@@ -212,6 +226,13 @@ LaunchResult summarize_launch(std::span<const WorkerOutcome> outcomes, const Lau
   result.culprit_rank = culprit->outcome->rank;
   if (std::string common = common_message(outcomes, facts.passed_signal); !common.empty()) {
     result.lines.push_back(std::move(common));
+    // A mistake in the input, or a damaged file, is not a rank's.
+    if (culprit->accuser != nullptr && result.exit_code == static_cast<int>(ExitCode::kRunFailed)) {
+      result.lines.push_back(agreed_line(*culprit, outcomes));
+      if (culprit->outcome->place) {
+        result.lines.push_back(place_line(*culprit->outcome, facts.host));
+      }
+    }
   } else {
     result.lines.push_back(culprit_line(*culprit, facts.workers_report));
     if (std::string line = consequences_line(outcomes, *culprit, facts.passed_signal); !line.empty()) {

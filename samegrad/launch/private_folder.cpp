@@ -84,9 +84,13 @@ bool PrivateFolder::make_in(const std::filesystem::path& place) {
 }
 
 PrivateFolder::~PrivateFolder() {
-  std::error_code error;
-  std::filesystem::remove_all(path_, error);
+  remove();
   close(lock_fd_);
+}
+
+void PrivateFolder::remove() const {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace samegrad

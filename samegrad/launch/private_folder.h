@@ -17,6 +17,8 @@ class PrivateFolder {
   PrivateFolder& operator=(const PrivateFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
+  /// Before its time: for a process that will not come to the end. Local.
+  void remove() const;
 
  private:
   bool make_in(const std::filesystem::path& place);

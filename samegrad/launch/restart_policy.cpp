@@ -7,11 +7,14 @@ std::string restarts_text(int number) { return std::to_string(number) + (number 
 
 std::string processes_text(int number) { return std::to_string(number) + (number == 1 ? " process" : " processes"); }
 
-/// A resumed run comes to the same update after fewer collectives; a program that keeps its own checkpoints may give
-/// all of them the same update.
-bool same_end(const AttemptEnd& a, const AttemptEnd& b) {
-  return a.processes == b.processes && a.update == b.update && a.progress == b.progress &&
-         (a.progress || a.collectives == b.collectives);
+/// Whether `last` came no further than the attempt before it. A resumed run comes to the same update after fewer
+/// collectives; a program that keeps its own checkpoints may give all of them the same update.
+bool came_no_further(const AttemptEnd& before, const AttemptEnd& last) {
+  if (before.processes != last.processes || before.progress != last.progress) {
+    return false;
+  }
+  return last.progress ? last.update <= before.update
+                       : last.update == before.update && last.collectives == before.collectives;
 }
 
 std::string place_of(const AttemptEnd& end) {
@@ -41,15 +44,16 @@ RestartDecision decide_restart(std::span<const AttemptEnd> ends, const RestartLi
   }
   const std::string again =
       "starting again (restart " + std::to_string(restarts + 1) + " of " + std::to_string(limits.max_restarts) + ")";
-  const bool stuck = ends.size() > 1 && same_end(ends[ends.size() - 2], last);
+  const bool stuck = ends.size() > 1 && came_no_further(ends[ends.size() - 2], last);
   if (!stuck) {
     return {true, last.processes, again};
   }
-  const bool same_rank = last.culprit_rank >= 0 && last.culprit_rank == ends[ends.size() - 2].culprit_rank;
-  if (same_rank && limits.min_processes > 0 && last.processes > limits.min_processes) {
+  if (limits.min_processes > 0 && last.processes > limits.min_processes) {
+    const bool same_rank = last.culprit_rank >= 0 && last.culprit_rank == ends[ends.size() - 2].culprit_rank;
     return {true, last.processes - 1,
-            again + " with " + processes_text(last.processes - 1) + ", because rank " +
-                std::to_string(last.culprit_rank) + " failed twice at the same place"};
+            again + " with " + processes_text(last.processes - 1) + ", because " +
+                (same_rank ? "rank " + std::to_string(last.culprit_rank) + " failed twice" : "two attempts ended") +
+                " at the same place"};
   }
   if (last.update || last.progress) {
     return {false, 0,

@@ -31,10 +31,10 @@ struct RestartDecision {
   std::string reason;  ///< for a person; "": there is nothing to say
 };
 
-/// `ends`: all attempts so far, the newest last. Two attempts in a row of as many processes that ended in the same
-/// update with the same progress, or, where that is not known, after as many collectives, are a loop. Where the same
-/// rank failed in both, the next one has one process less, down to the limit; else, where anything is known of the
-/// progress, it was the last. Local.
+/// `ends`: all attempts so far, the newest last. Of two attempts in a row of as many processes with the same progress,
+/// where the second ended in no higher update, or, where the progress is not known, in the same one after as many
+/// collectives, they are a loop. The next one then has one process less, down to the limit; at the limit, where
+/// anything is known of the progress, it was the last. Local.
 RestartDecision decide_restart(std::span<const AttemptEnd> ends, const RestartLimits& limits);
 
 }  // namespace samegrad

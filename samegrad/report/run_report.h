@@ -47,8 +47,8 @@ struct ZeroWindowFacts {
   bool nothing_written = false;
 };
 
-/// Everything that a report is made from. An absent part is a failed check where the run is a lesson ("not done"), and
-/// left out where it is not.
+/// Everything that a report is made from. Where the run is a lesson, an absent part is a failed check ("not done"), but
+/// for the resume: nobody has to resume a run, so it is only said. Where the run is none, absent parts are left out.
 struct RunReportInput {
   std::string run_id{};
   std::string task{};  ///< lesson | text
@@ -68,6 +68,7 @@ struct RunReportInput {
 struct RunReport {
   RunReportInput input{};
   std::vector<CheckResult> checks{};
+  std::vector<std::string> not_done{};  ///< what could have been checked too, and by which commands
 
   /// There is at least one check, and all hold.
   bool holds() const;

@@ -55,6 +55,7 @@ Json run_report_to_json(const RunReport& report) {
           {"task", input.task},
           {"holds", report.holds()},
           {"checks", checks_to_json(report.checks)},
+          {"not_done", report.not_done},
           {"parameters", input.parameters},
           {"gradient",
            {{"right", input.gradient ? comparison_to_json(*input.gradient) : Json(nullptr)},

@@ -47,6 +47,7 @@ std::string run_report_text(const RunReport& report, const TextStyle& style) {
     out += evaluation_text(input.evaluations, input.task == "lesson", style) + "\n";
   }
   out += checks_text(report.checks, style) + "\n" + checks_verdict(report.checks, style) + "\n";
+  for (const std::string& what : report.not_done) out += "Not done, and not judged: " + what + ".\n";
   return out + list_text("Files", input.files) + list_text("Figures", input.figures);
 }
 

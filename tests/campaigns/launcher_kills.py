@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """SIGKILLs of `samegrad launch` at random moments: one second later no process of the job may be left.
 
-    launcher_kills.py --bin build/dev/bin [--seed N] [--budget KILLS] [--json FILE] [--broken guard|death-signal]
+    launcher_kills.py --bin build/dev/bin [--seed N] [--budget KILLS] [--json FILE] [--broken guard|keeper|death-signal]
 
-Each job is two workers, which start children of every kind: plain ones, in sessions of their own, and forked twice, so
-that their parents are gone. Killed is the process that was started (outer), also while the one between it and the workers
-(inner) is stopped; the inner one; or both at once, where only the workers themselves are promised to go, so that job has
-no other processes. With --broken, a protection is switched off in the test build of the launcher, and the campaign must
-find what stays behind.
+A launcher is three processes in a row: the one that was started (outer), a keeper, and the inner one, whose children are
+the workers. Each job is two workers, which start children of every kind: plain ones, in sessions of their own, and forked
+twice, so that their parents are gone. Killed are any one or two of the three at the same instant, also while another is
+stopped, at a random moment or in the first instant in which the last of them is there. Where all three are killed at
+once, only the workers themselves are promised to go, so that job has no other processes. With --broken, a protection is
+switched off in the test build of the launcher, and the campaign must find what stays behind.
 
 Exit code 0: nothing was left (with --broken: something was); 1: otherwise.
 """
@@ -24,7 +25,16 @@ import time
 import uuid
 
 BOUND_S = 1.0
-VICTIMS = ["outer", "outer, inner stopped", "inner", "both"]
+PATIENCE_S = 10.0
+OUTER, KEEPER, INNER = range(3)
+NAMES = ["outer", "keeper", "inner"]
+# What is stopped, and then killed.
+FORMS = [([], [OUTER]), ([], [KEEPER]), ([], [INNER]),
+         ([KEEPER], [OUTER]), ([INNER], [OUTER]), ([OUTER], [INNER]), ([INNER], [KEEPER]),
+         ([], [OUTER, KEEPER]), ([], [OUTER, INNER]), ([], [KEEPER, INNER]),
+         ([INNER], [OUTER, KEEPER]), ([KEEPER], [OUTER, INNER]),
+         ([], [OUTER, KEEPER, INNER])]
+BROKEN = {"guard": ([], [OUTER]), "keeper": ([], [OUTER, INNER]), "death-signal": ([], [OUTER, KEEPER, INNER])}
 # What a worker does with $RANK; every process carries the job's mark in its environment, and none ends by itself.
 FAMILY = """
 sleep 3600 &
@@ -51,7 +61,7 @@ def marked(mark):
 
 
 def only_child(pid):
-    """The child of the process that was started; None where it is not there yet, or no more."""
+    """None where it is not there yet, or no more."""
     try:
         children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
@@ -59,42 +69,57 @@ def only_child(pid):
     return int(children[0]) if len(children) == 1 else None
 
 
-def is_ready(inner):
-    """It has no worker before: stopped in its first instant, it alone would stay."""
+def has_begun(pid, index):
+    """It has its own name."""
     try:
-        return pathlib.Path(f"/proc/{inner}/comm").read_text() == "samegrad-launch\n"
+        return pathlib.Path(f"/proc/{pid}/comm").read_text() == ["", "launch-keeper\n", "samegrad-launch\n"][index]
     except OSError:
         return False
 
 
-def strike(started, victim):
-    """Kills, and says whether there was what had to be killed."""
-    inner = only_child(started.pid) if victim != "outer" else None
-    if victim != "outer" and inner is None:
-        return False
-    if "stopped" in victim and not is_ready(inner):
-        return False
-    kill = (started.pid, signal.SIGKILL)
-    for pid, sent in {"outer": [kill], "outer, inner stopped": [(inner, signal.SIGSTOP), kill],
-                      "inner": [(inner, signal.SIGKILL)], "both": [kill, (inner, signal.SIGKILL)]}[victim]:
-        try:
-            os.kill(pid, sent)
-        except ProcessLookupError:
-            return False
-    return True
+def launcher_of(started, stopped, killed):
+    """The pids of outer, keeper and inner as far as needed, as soon as they are there; None where the job ends before.
+
+    One that is stopped in its first instant, while all above it are killed, is alone, and would stay: it has to begin."""
+    pids = [started.pid]
+    last = max(stopped + killed)
+    alone = stopped == [last] and killed == list(range(last))
+    deadline = time.monotonic() + PATIENCE_S
+    while len(pids) <= last or alone and not has_begun(pids[last], last):
+        if started.poll() is not None or time.monotonic() > deadline:
+            return None
+        child = only_child(pids[-1]) if len(pids) <= last else None
+        pids += [] if child is None else [child]
+    return pids
 
 
-def one_kill(binary, victim, delay, broken):
-    """The pids that are left after BOUND_S, and how long the last one took to go; None where the kill came to nothing."""
+def name_of(form):
+    stopped, killed = form
+    return " + ".join(NAMES[i] for i in killed) + "".join(f", {NAMES[i]} stopped" for i in stopped)
+
+
+def one_kill(binary, form, delay, broken):
+    """The pids that are left after BOUND_S, and how long the last one took to go; None where there was nothing to kill."""
+    stopped, killed = form
     mark = f"SAMEGRAD_CAMPAIGN={uuid.uuid4()}"
     name, value = mark.split("=")
     environment = {**os.environ, name: value}
     if broken:
         environment["SAMEGRAD_FAULT_SWITCH"] = f"launcher-without-{broken}"
-    started = subprocess.Popen([binary, "launch", "--nproc", "2", "--", "sh", "-c", ALONE if victim == "both" else FAMILY],
-                               env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    script = ALONE if len(killed) == len(NAMES) else FAMILY
+    started = subprocess.Popen([binary, "launch", "--nproc", "2", "--", "sh", "-c", script], env=environment,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    pids = launcher_of(started, stopped, killed)
     time.sleep(delay)
-    struck = strike(started, victim)
+    struck = pids is not None
+    for signal_sent, victims in ((signal.SIGSTOP, stopped), (signal.SIGKILL, killed)):
+        for victim in victims:
+            try:
+                os.kill(pids[victim], signal_sent) if struck else None
+            except ProcessLookupError:
+                struck = False
+    if OUTER in stopped:  # it would wait for ever to hear of what was killed
+        started.send_signal(signal.SIGCONT)
     begin = time.monotonic()
     if not struck:
         started.kill()
@@ -114,17 +139,19 @@ def one_kill(binary, victim, delay, broken):
 
 def campaign(binary, seed, budget, broken=None):
     chance = random.Random(seed)
-    victims = {"guard": ["outer"], "death-signal": ["both"]}.get(broken, VICTIMS)
+    forms = [BROKEN[broken]] if broken else FORMS
+    chance.shuffle(forms)
     result = {"campaign": "launcher_kills", "seed": seed, "broken": broken, "kills": 0, "missed": 0, "by_victim": {},
               "left": [], "longest_s": 0.0}
     while result["kills"] < budget and result["missed"] < 10 * budget:
-        victim = chance.choice(victims)
-        delay = chance.choice([chance.uniform(0, 0.01), chance.uniform(0, 0.1)])
-        outcome = one_kill(binary, victim, delay, broken)
+        form = forms[result["kills"] % len(forms)]
+        delay = chance.uniform(0.1, 0.3) if broken else chance.choice([0, 0.01, 0.1, 0.3]) * chance.random()
+        outcome = one_kill(binary, form, delay, broken)
         if outcome is None:
             result["missed"] += 1
             continue
         left, took = outcome
+        victim = name_of(form)
         result["kills"] += 1
         result["by_victim"][victim] = result["by_victim"].get(victim, 0) + 1
         result["longest_s"] = max(result["longest_s"], round(took, 3))
@@ -142,7 +169,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--budget", type=int, default=300)
     parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--broken", choices=["guard", "death-signal"])
+    parser.add_argument("--broken", choices=sorted(BROKEN))
     arguments = parser.parse_args()
     binary = arguments.bin / ("faults/samegrad" if arguments.broken else "samegrad")
     result = campaign(binary, arguments.seed, arguments.budget, arguments.broken)

@@ -77,6 +77,17 @@ def test_it_removes_exactly_what_the_dry_run_lists(tmp_path):
     assert files(tmp_path) == sorted(MINE)
 
 
+def test_what_a_killed_dry_run_left_goes_and_that_of_one_that_runs_stays(tmp_path):
+    dead, living = f".dry-run-{dead_process()}", f".dry-run-{os.getpid()}"
+    prepared = ["data/train.jsonl", "data/index-train.bin", "data.lock.json", "plan.json", "init.safetensors"]
+    put(tmp_path, [f"{dead}/{name}" for name in prepared] + [f"{living}/plan.json"])
+    assert clean(tmp_path).returncode == 0
+    assert files(tmp_path) == [f"{living}/plan.json"] and not (tmp_path / dead).exists()
+    put(tmp_path, [f"{dead}/plan.json", f"{dead}/mine.txt"])
+    assert f"left alone: {tmp_path / dead}/mine.txt" in clean(tmp_path).stdout
+    assert files(tmp_path) == sorted([f"{dead}/mine.txt", f"{living}/plan.json"])
+
+
 def test_empty_folders_go_too(tmp_path):
     put(tmp_path, GENERATED + ["notes.txt"])
     clean(tmp_path)

@@ -36,11 +36,16 @@ def done(folder, *words, **options):
 
 
 def children(pid):
-    """The pids of a process's children, as texts. The workers of a launcher are children of its only child."""
+    """The pids of a process's children, as texts."""
     try:
         return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
         return []
+
+
+def worker_pids(launcher):
+    """The pids of a launcher's workers, as texts: of three processes in a row, they are the last one's children."""
+    return [worker for keeper in children(launcher) for inner in children(keeper) for worker in children(inner)]
 
 
 def free_port():

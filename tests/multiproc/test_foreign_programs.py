@@ -62,11 +62,13 @@ def test_torchruns_own_report_shows_the_line_of_the_rank_that_failed(tmp_path):
     result = run(tmp_path, *torchrun(2), FAULTY, *CONTINUOUS, *settings(*SMALL), fault="rank=1,step=2,kind=throw")
     assert result.returncode == 1
     report = result.stderr[result.stderr.index("ChildFailedError"):]
-    assert "[fault] asked for by SAMEGRAD_FAULT: rank 1, update 2, backward" in report, report
+    root_cause = report[report.index("Root Cause"):]
+    assert "rank      : 1 (local_rank: 1)" in root_cause, report
+    assert "[fault] asked for by SAMEGRAD_FAULT: rank 1, update 2, backward" in root_cause, report
 
 
 def test_the_store_is_started_for_those_who_ask_and_only_then(tmp_path):
-    """The keeper is a child of the process between `samegrad launch` and its workers."""
+    """Its keeper is a child of the process whose children are the workers."""
     script = ('ask() { for p in $(cat /proc/$PPID/task/$PPID/children); do tr "\\0" " " < /proc/$p/cmdline; echo; done '
               '| grep -c -e [-]-host-store; }; ask; test -z "$1" || { : < /dev/tcp/$MASTER_ADDR/$MASTER_PORT; '
               'until test "$(ask)" = 1; do sleep 0.02; done; ask; }')

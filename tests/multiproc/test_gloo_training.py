@@ -70,7 +70,9 @@ def test_an_exception_on_one_rank_ends_all_with_its_line(tmp_path):
     ended = run(tmp_path, FAULTY, "train", "--nproc", 3, "--quiet", "--backend", "gloo", *settings(*SMALL),
                 fault="rank=1,step=2,kind=throw")
     assert ended.returncode == 1
-    assert len(ended.stderr.strip().splitlines()) == 1, ended.stderr
+    said, who, _ = ended.stderr.strip().splitlines()
+    assert said.startswith("[fault] ") and who.startswith("[launch] rank 1 (pid ")
+    assert who.endswith(", exit code 1) failed first; in consequence ranks 0, 2: the same line"), ended.stderr
 
 
 def test_two_workers_of_env_meet_over_gloo(tmp_path):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from launched_run import CONTINUOUS, FAULTY, SAMEGRAD, SMALL, children, done, hashes, lines, run, settings
+from launched_run import CONTINUOUS, FAULTY, SAMEGRAD, SMALL, done, hashes, lines, run, settings, worker_pids
 
 LONG = settings(*SMALL[:4], "plan.updates=90", "plan.stop_at=50", "checkpoint.every=20")
 SHORT = settings(*SMALL[:4], "plan.updates=8", "plan.stop_at=4", "checkpoint.every=2")
@@ -42,8 +42,7 @@ def test_a_rank_killed_in_the_middle_changes_no_bit(tmp_path):
     while not metrics.exists() or metrics.read_bytes().count(b"\n") < 45:
         assert started.poll() is None
         time.sleep(0.01)
-    (between,) = children(started.pid)
-    (victim,) = [pid for pid in children(between) if rank_of(pid) == [b"RANK=1"]]
+    (victim,) = [pid for pid in worker_pids(started.pid) if rank_of(pid) == [b"RANK=1"]]
     os.kill(int(victim), signal.SIGKILL)
     _, errors = started.communicate(timeout=100)
     assert started.returncode == 0, errors
@@ -63,6 +62,18 @@ def test_fewer_processes_go_on_with_the_same_bits(tmp_path, uninterrupted):
     assert [len(line["ranks"]) for line in lines(tmp_path, "resumed")] == [2] * 4
 
 
+def test_a_rank_that_always_dies_costs_one_process_after_the_other_and_no_bit(tmp_path, uninterrupted):
+    result = run(tmp_path, FAULTY, *CONTINUOUS, "--nproc", 3, "--max-restarts", 9, "--min-nproc", 1, *SHORT,
+                 fault="rank=1,step=5,kind=kill9")
+    assert result.returncode == 0, result.stderr
+    restarts = [line for line in result.stderr.splitlines() if "starting again" in line]
+    assert [line.split(") ")[1:] for line in restarts] == [
+        [], ["with 2 processes, because rank 1 failed twice at the same place"],
+        [], ["with 1 process, because rank 1 failed twice at the same place"]], restarts
+    assert all_hashes(tmp_path) == uninterrupted
+    assert [len(line["ranks"]) for line in lines(tmp_path, "resumed")] == [1] * 4
+
+
 def test_before_the_first_checkpoint_a_restart_resumes_from_what_was_given(tmp_path, uninterrupted):
     done(tmp_path / "first", SAMEGRAD, "train", "--nproc", 1, *SHORT)
     given = tmp_path / "first/artifacts/checkpoints/step-0004"
@@ -79,6 +90,21 @@ def test_a_crash_loop_without_progress_ends_early_and_says_so(tmp_path):
     last = result.stderr.splitlines()[-1]
     assert last.startswith("[launch] stopped early after 1 restart: two attempts in a row ended ")
     assert last.endswith(", without a new checkpoint after step-0004")
+
+
+def test_one_process_without_nproc_is_watched_too(tmp_path):
+    result = run(tmp_path, FAULTY, *CONTINUOUS, "--max-restarts", 1, "--failure-json", "failure.json", *SHORT,
+                 fault="rank=0,step=5,kind=kill9")
+    assert result.returncode == 137 and "[launch] starting again (restart 1 of 1)" in result.stderr
+    assert (tmp_path / "failure.json").exists() and [line["update"] for line in lines(tmp_path)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("option", ["--max-restarts", "--failure-json", "--log-dir"])
+def test_what_another_launcher_would_have_to_do_is_refused(tmp_path, option):
+    result = run(tmp_path, SAMEGRAD, *CONTINUOUS, option, 1, RANK="0", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
+                 MASTER_PORT="1")
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"[launch] {option} inside a launcher that started 2 processes; that one has to do it")
 
 
 def test_a_mistake_in_the_input_is_not_started_again(tmp_path):

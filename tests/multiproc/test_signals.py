@@ -18,12 +18,12 @@ WORDS = ["train", "--continuous", "--quiet", "--resume", "auto", *(word for one 
 PHASES = [("prepare", 0), ("agreement", 1), ("backward", 2), ("exchange", 2), ("evaluation", 3), ("agreement", 6)]
 
 
-def train(folder, *words, ranks=2, fault=None, launcher=()):
+def train(folder, *words, ranks=2, fault=None, launcher=(), rank_variables=None):
     """The same command each time, as a scheduler starts a job again."""
     folder.mkdir(exist_ok=True)
-    environment = {**os.environ, **({"SAMEGRAD_FAULT": fault} if fault else {})}
+    environment = {**os.environ, **({"SAMEGRAD_FAULT": fault} if fault else {}), **(rank_variables or {})}
     program = [BIN / ("faults/samegrad" if fault else "samegrad"), *WORDS, *words]
-    started = [*launcher, *program] if launcher else [*program, "--nproc", str(ranks)]
+    started = [*launcher, *program] if launcher or rank_variables else [*program, "--nproc", str(ranks)]
     return subprocess.Popen([str(word) for word in started], cwd=folder, env=environment, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
 
@@ -150,4 +150,27 @@ def test_one_command_started_again_by_torchrun_reaches_the_end_with_the_same_bit
     assert 0 not in codes
     code, said = ended(tmp_path, launcher=torchrun(2))
     assert code == 0, said
+    assert chain(tmp_path) == uninterrupted
+
+
+def test_one_command_started_again_by_srun_reaches_the_end_with_the_same_bits(tmp_path, uninterrupted):
+    """Played by its variables. Slurm sends SIGTERM to all tasks of a step."""
+    def start():
+        return [train(tmp_path, rank_variables={
+            "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank), "SLURM_STEP_NUM_NODES": "1",
+            "SLURM_JOB_ID": tmp_path.name, "SLURM_STEP_ID": "0"}) for rank in range(2)]
+
+    def codes(started):
+        said = [one.communicate(timeout=100) for one in started]
+        return [one.returncode for one in started], said
+    for updates in (1, 3):
+        started = start()
+        when_updates_are_made(tmp_path, started[0], updates)
+        for one in started:
+            one.send_signal(signal.SIGTERM)
+        found, said = codes(started)
+        assert found == [143, 143], said
+        assert checkpoints(tmp_path)[-1] == f"step-{max(chain(tmp_path)):04d}"
+    found, said = codes(start())
+    assert found == [0, 0], said
     assert chain(tmp_path) == uninterrupted

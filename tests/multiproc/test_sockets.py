@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from launched_run import CONTINUOUS, SAMEGRAD, SMALL, children, settings
+from launched_run import CONTINUOUS, SAMEGRAD, SMALL, settings, worker_pids
 
 LISTENS = "0A"  # state of a socket in /proc/net/tcp
 
@@ -28,7 +28,7 @@ def while_training(folder, backend):
         while not metrics.exists() or metrics.stat().st_size == 0:
             assert launcher.poll() is None
             time.sleep(0.01)
-        workers = children(*children(launcher.pid))
+        workers = worker_pids(launcher.pid)
         assert len(workers) == 2
         return [tcp_states(pid) for pid in (launcher.pid, *workers)]
     finally:

@@ -10,7 +10,7 @@ import time
 import pytest
 from safetensors.torch import load_file
 
-from launched_run import children
+from launched_run import worker_pids
 
 BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
 SHORT = ["--set", "plan.updates=8", "--set", "plan.stop_at=4"]
@@ -148,7 +148,10 @@ def test_a_stopped_rank_ends_all_at_the_deadline_and_is_named(tmp_path):
 def test_an_exception_on_one_rank_ends_all_with_its_line(tmp_path):
     done = train(tmp_path, 3, program=BIN / "faults/samegrad", fault="rank=1,step=2,kind=throw")
     assert done.returncode == 1
-    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    said, who, where = done.stderr.strip().splitlines()
+    assert said.startswith("[fault] ") and who.startswith("[launch] rank 1 (pid "), done.stderr
+    assert who.endswith(", exit code 1) failed first; in consequence ranks 0, 2: the same line"), done.stderr
+    assert where.startswith("[launch] rank 1 was last seen on ") and " in update 2, phase " in where, done.stderr
     assert [line["update"] for line in lines(tmp_path, "stopped")] == [1]
     assert not list(tmp_path.glob("outputs/final-*"))
 
@@ -183,7 +186,7 @@ def signal_mask(pid, name):
 def worker_of_rank(launcher, rank):
     """The pid of a rank's worker as soon as it is there."""
     while True:
-        for child in [worker for between in children(launcher) for worker in children(between)]:
+        for child in worker_pids(launcher):
             try:
                 if f"\0RANK={rank}\0".encode() in pathlib.Path(f"/proc/{child}/environ").read_bytes():
                     return int(child)

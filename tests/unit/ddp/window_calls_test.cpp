@@ -160,7 +160,7 @@ TEST(WindowCalls, ThatThrowOnOneRankAreItsErrorOnAllRanksAndLeaveNoGradients) {
     EXPECT_THAT(model.gradient_hashes(), Each(""));
     return line;
   });
-  EXPECT_THAT(results, Each("[train] rank 1, update 3, atom 3: out of ideas"));
+  EXPECT_THAT(results, Each("[window] rank 1, update 3, atom 3: out of ideas"));
 }
 
 TEST(WindowCalls, ThatFailInLibtorchAreOneLine) {

@@ -165,7 +165,7 @@ TEST(WindowGraphs, ThatRunBackwardThemselvesAreAnErrorOnAllRanksNamingTheParamet
     return loss;
   };
   for (const GraphOutcome& outcome : run_split({plain.values, own_backward}, {2, 4})) {
-    EXPECT_THAT(outcome.error, StartsWith("[train] rank 1, update 3: used has a gradient before the window's own"));
+    EXPECT_THAT(outcome.error, StartsWith("[window] rank 1, update 3: used has a gradient before the window's own"));
   }
 }
 
@@ -197,7 +197,7 @@ TEST(WindowGraphs, WhoseHooksReplaceAGradientAreAnErrorOnAllRanksNamingTheParame
     return plain.loss(leaves, atom);
   };
   for (const GraphOutcome& outcome : run_split({plain.values, resets}, {2, 4})) {
-    EXPECT_THAT(outcome.error, StartsWith("[train] update 3, atom 4: the .grad of parameter used was replaced"));
+    EXPECT_THAT(outcome.error, StartsWith("[window] update 3, atom 4: the .grad of parameter used was replaced"));
   }
 }
 

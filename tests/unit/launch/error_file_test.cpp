@@ -39,6 +39,16 @@ TEST_F(ErrorFile, HasTheFormThatTorchrunReads) {
   EXPECT_EQ(read_error_file(file_), "[train] boom");
 }
 
+TEST_F(ErrorFile, OfAConsequenceIsLaterThanThatOfItsCause) {
+  setenv(kErrorFileVariable, file_.c_str(), 1);
+  const auto time_of = [&](bool is_consequence) {
+    EXPECT_TRUE(write_error_file("boom", is_consequence));
+    return std::stoll(read_json_file(file_, "test")["message"]["extraInfo"]["timestamp"].get<std::string>());
+  };
+  const auto cause = time_of(false);
+  EXPECT_GT(time_of(true), cause);
+}
+
 TEST_F(ErrorFile, NobodyAskedForOneIsNoFailureAndAPlaceThatIsNotThereIs) {
   unsetenv(kErrorFileVariable);
   EXPECT_TRUE(write_error_file("x"));

@@ -73,9 +73,10 @@ TEST(LaunchSummary, AWorkerThatOthersGaveUpWaitingForIsTheCulpritWithTheirExitCo
 TEST(LaunchSummary, AWorkerThatWasDoneBeforeTheOthersIsNamedWithWhatTheyMissed) {
   const LaunchResult result = summary({ended(1, 0), reported(0, 1, "[comm] rank 1 left", 1), reported(2, 1, "too", 1)});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.lines, ElementsAre("[launch] rank 1 (pid 101, exit code 0) had ended and was waited for until "
-                                        "rank 0 gave up: [comm] rank 1 left",
-                                        "[launch] in consequence rank 2: too"));
+  EXPECT_THAT(result.lines,
+              ElementsAre("[launch] rank 1 (pid 101, exit code 0) ended before the others were done, and was "
+                          "waited for until rank 0 gave up: [comm] rank 1 left",
+                          "[launch] in consequence rank 2: too"));
 }
 
 TEST(LaunchSummary, AWorkerThatNeverJoinedIsNamedWhereTheLauncherHadToEndTheOthers) {
@@ -161,6 +162,24 @@ TEST(LaunchSummary, OneLineOfAllIsShownAloneAndAsItIs) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.lines, ElementsAre("[data] bad"));
   EXPECT_THAT(summary({reported(0, 2, "[data] bad")}).lines, ElementsAre("[data] bad"));
+}
+
+TEST(LaunchSummary, OneLineOfAllNamesTheRankThatBroughtItAlsoWhereItEndsLater) {
+  WorkerOutcome first = reported(1, 1, "[train] boom");
+  first.place = RankPlace{7, "backward", "", false, 0};
+  const LaunchResult result = summary({reported(0, 1, "[train] boom", 1), first, reported(2, 1, "[train] boom", 1)});
+  EXPECT_THAT(result.lines, ElementsAre("[train] boom",
+                                        "[launch] rank 1 (pid 101, exit code 1) failed first; in consequence ranks 0, "
+                                        "2: the same line",
+                                        "[launch] rank 1 was last seen on node7 in update 7, phase backward"));
+  EXPECT_EQ(result.culprit_rank, 1);
+  EXPECT_EQ(result.failure["culprit"]["rank"], 1);
+}
+
+TEST(LaunchSummary, AMistakeInTheInputThatOneRankFoundIsOneLine) {
+  const LaunchResult result = summary({reported(1, 2, "[data] bad", 0), reported(0, 2, "[data] bad")});
+  EXPECT_THAT(result.lines, ElementsAre("[data] bad"));
+  EXPECT_EQ(result.failure["culprit"]["rank"], 0);
 }
 
 TEST(LaunchSummary, DifferentLinesAreNotTakenForOne) {

@@ -84,9 +84,30 @@ TEST(RestartPolicy, ARankThatFailsTwiceAtTheSamePlaceCostsOneProcessDownToTheLim
               HasSubstr("with 2 processes, because rank 1 failed twice at the same place"));
   EXPECT_FALSE(decision(twice, 9, 3).restart);
   EXPECT_FALSE(decision(twice, 9).restart);
-  EXPECT_FALSE(decision({failed(0, "", 3, 2), failed(0, "", 3, 1)}, 9, 1).restart);  // two different ranks
-  EXPECT_EQ(decision({failed(4), failed(5)}, 9, 1).processes, 3);                    // two different places
+  EXPECT_EQ(decision({failed(4), failed(5)}, 9, 1).processes, 3);  // two different places
   EXPECT_EQ(decision({failed(0), failed(0), failed(0, std::nullopt, 2)}, 9, 1).processes, 2);
+}
+
+TEST(RestartPolicy, WhereNowThisRankFailsAndNowThatFewerProcessesAreTriedToo) {
+  // Memory that runs out ends any of them.
+  const RestartDecision fewer = decision({failed(3, "", 3, 2), failed(3, "", 3, 1)}, 9, 1);
+  EXPECT_EQ(fewer.processes, 2);
+  EXPECT_THAT(fewer.reason, HasSubstr("with 2 processes, because two attempts ended at the same place"));
+}
+
+TEST(RestartPolicy, AnAttemptThatEndsEarlierThanTheOneBeforeIsNoProgress) {
+  EXPECT_FALSE(decision({failed(5, "step-0004"), failed(6, "step-0004"), failed(5, "step-0004")}, 9).restart);
+  EXPECT_TRUE(decision({failed(6, "step-0004"), failed(5, "step-0005")}, 9).restart);
+}
+
+TEST(RestartPolicy, ARankThatAlwaysFailsCostsOneProcessAfterTheOtherDownToTheLimitWhereItEnds) {
+  Ends ends;
+  std::vector<int> processes;
+  for (RestartDecision next{true, 4, ""}; next.restart; next = decision(ends, 50, 2)) {
+    processes.push_back(next.processes);
+    ends.push_back(failed(5, "step-0004", next.processes, 0));
+  }
+  EXPECT_EQ(processes, (std::vector{4, 4, 3, 3, 2, 2}));
 }
 
 }  // namespace

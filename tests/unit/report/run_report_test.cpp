@@ -128,11 +128,21 @@ TEST(RunReport, ExactlyTenPointsHold) {
   EXPECT_FALSE(judge_run(input).holds());
 }
 
-TEST(RunReport, ALessonThatWasNotResumedIsNotPassed) {
+TEST(RunReport, ALessonThatWasNotEvaluatedIsNotPassed) {
+  RunReportInput input = good_lesson();
+  input.evaluations.clear();
+  EXPECT_EQ(failed(judge_run(std::move(input))), (std::vector<std::string>{"validation", "test"}));
+}
+
+TEST(RunReport, ALessonThatNobodyResumedHoldsAndSaysThatThisWasNotDone) {
   RunReportInput input = good_lesson();
   input.resume.reset();
-  input.evaluations.clear();
-  EXPECT_EQ(failed(judge_run(std::move(input))), (std::vector<std::string>{"resume", "validation", "test"}));
+  const RunReport report = judge_run(std::move(input));
+  EXPECT_TRUE(report.holds());
+  const std::string text = run_report_text(report, {});
+  EXPECT_NE(text.find("All 8 checks hold.\nNot done, and not judged: resume "), std::string::npos) << text;
+  EXPECT_EQ(run_report_to_json(report).at("not_done").size(), 1U);
+  EXPECT_EQ(run_report_to_json(judge_run(good_lesson())).at("not_done"), Json::array());
 }
 
 TEST(RunReport, ATextRunIsJudgedByWhatItHas) {

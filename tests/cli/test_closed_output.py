@@ -1,0 +1,38 @@
+"""A reader of the output that goes away ends every command that prints alike, by SIGPIPE and without a word of its own."""
+
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+
+SAMEGRAD = pathlib.Path(os.environ["SAMEGRAD_BIN"]) / "samegrad"
+SMALL = [word for one in ("model.width=32", "model.layers=1", "model.heads=2", "model.feed_forward=64")
+         for word in ("--set", one)]
+COMMANDS = [["--help"], ["train", "--help"], ["version"], ["config"], ["env"], ["status", "."], ["status", ".", "--json"],
+            ["clean", "--scope", "generated", "--dry-run"], ["prepare"],
+            ["exercise", "--nproc", "2", *SMALL]]
+
+
+def without_reader(folder, words):
+    """(exit code, standard error) with a pipe as standard output that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    started = subprocess.Popen([SAMEGRAD, *words], cwd=folder, stdout=writer, stderr=subprocess.PIPE, text=True,
+                               restore_signals=True)
+    os.close(writer)
+    _, errors = started.communicate(timeout=100)
+    return started.returncode, errors
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_it_ends_by_the_signal_and_says_nothing(tmp_path, words):
+    if words[0] == "exercise":  # says what it had to prepare
+        subprocess.run([SAMEGRAD, "prepare", *SMALL], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    assert without_reader(tmp_path, words) == (-signal.SIGPIPE, "")
+
+
+def test_a_failure_is_still_said_where_nobody_reads_the_output(tmp_path):
+    code, errors = without_reader(tmp_path, ["status", "absent"])
+    assert code == 2 and errors.startswith("[status] ")
