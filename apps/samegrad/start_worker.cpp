@@ -12,6 +12,7 @@
 
 #include "apps/samegrad/command_config.h"
 #include "samegrad/base/error.h"
+#include "samegrad/base/json.h"
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/checkpoint.h"
 #include "samegrad/comm/environment.h"
@@ -55,6 +56,15 @@ std::string newest_checkpoint(const RunPaths& paths) {
     return latest.found ? latest.found->path.filename().string() : "";
   } catch (const Error&) {
     return "";
+  }
+}
+
+/// What each start of a training leaves anew as it begins: before that, the folder's current run is an older one.
+Json begun_run(const RunPaths& paths) {
+  try {
+    return std::filesystem::exists(paths.current_run) ? read_json_file(paths.current_run, "launch") : Json();
+  } catch (const Error&) {
+    return {};
   }
 }
 
@@ -123,8 +133,9 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
   options.arguments = arguments;
   if (line.subcommand == "train") {
     const RunPaths paths(line.run);
-    options.restart_arguments = [paths, arguments] {
-      return newest_checkpoint(paths).empty() ? arguments : resuming(arguments);
+    options.restart_arguments = [paths, arguments, before = begun_run(paths)] {
+      const bool goes_on = begun_run(paths) != before && !newest_checkpoint(paths).empty();
+      return goes_on ? resuming(arguments) : arguments;
     };
     options.progress = [paths] { return newest_checkpoint(paths); };
     // Workers that are late end by themselves and say what is not saved: killed are those that cannot even do that.
