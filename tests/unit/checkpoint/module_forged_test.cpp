@@ -11,6 +11,7 @@
 namespace samegrad {
 namespace {
 
+using testing::alone;
 using testing::expect_words;
 using testing::Refusals;
 using testing::run_ranks;
