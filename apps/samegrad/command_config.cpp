@@ -17,8 +17,20 @@ std::string current_run_id(const RunPaths& paths) {
 
 }  // namespace
 
+RunLegs run_legs(const RunPaths& paths, const std::string& run_id) {
+  if (run_id.empty() || current_run_id(paths) != run_id) return {};
+  const Json current = read_json_file(paths.current_run, "resume");
+  try {
+    return current.contains("legs") ? RunLegs::from_json(current["legs"]) : RunLegs();
+  } catch (const Json::exception& error) {
+    throw InputError("resume", paths.current_run.string() + ": legs: not as samegrad train writes it: " + error.what() +
+                                   "; give the checkpoint's path");
+  }
+}
+
 LatestCheckpoint latest_checkpoint(const RunPaths& paths) {
-  return find_latest(paths.checkpoints, current_run_id(paths));
+  const std::string run_id = current_run_id(paths);
+  return find_latest(paths.checkpoints, run_id, run_legs(paths, run_id));
 }
 
 Checkpoint checkpoint_to_verify(const CommandLine& line) {

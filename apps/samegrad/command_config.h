@@ -11,6 +11,9 @@
 
 namespace samegrad {
 
+/// The legs of run `run_id`, where it is the folder's current run; none otherwise. Throws InputError. Local.
+RunLegs run_legs(const RunPaths& paths, const std::string& run_id);
+
 /// The newest complete checkpoint of the folder's current run, and what was passed over. Local.
 LatestCheckpoint latest_checkpoint(const RunPaths& paths);
 

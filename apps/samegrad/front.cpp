@@ -6,7 +6,9 @@
 #include "apps/samegrad/commands.h"
 #include "apps/samegrad/edge.h"
 #include "apps/samegrad/start_worker.h"
+#include "samegrad/base/cut_file.h"
 #include "samegrad/base/log.h"
+#include "samegrad/base/one_line.h"
 
 namespace samegrad {
 namespace {
@@ -29,6 +31,7 @@ int run_front(int argc, const char* const* argv) {
 }  // namespace samegrad
 
 int main(int argc, char** argv) {
+  samegrad::tell_of_cut_files([](const std::string& line) { samegrad::log_error(samegrad::one_line(line)); });
   try {
     return samegrad::run_front(argc, argv);
   } catch (const std::exception& error) {

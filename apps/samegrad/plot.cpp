@@ -1,5 +1,6 @@
 // `samegrad plot`: the figures of a run, from what training and evaluate have written.
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <span>
@@ -29,14 +30,22 @@ struct Drawing {
   std::string missing;
 };
 
-std::vector<Json> lines_of_run(const RunPaths& paths) {
-  std::vector<Json> lines;
-  if (std::filesystem::exists(paths.metrics)) lines = read_metrics(paths.metrics);
-  if (lines.empty()) {
+RunHistory history_of(const RunPaths& paths) {
+  bool any = false;
+  RunHistory history;
+  if (std::filesystem::exists(paths.metrics)) {
+    history = run_history([&](const std::function<void(const Json&)>& take) {
+      for_each_metrics_line(paths.metrics, [&](const Json& line, std::int64_t) {
+        any = true;
+        take(line);
+      });
+    });
+  }
+  if (!any) {
     throw InputError("plot", "nothing was trained here: no update in " + paths.metrics.string() +
                                  "; run `samegrad train` first, or give the run's folder with --run");
   }
-  return lines;
+  return history;
 }
 
 // A text run's tokens are bytes.
@@ -75,7 +84,7 @@ Drawing gradient_drawing(const RunPaths& paths) {
 }
 
 std::vector<Drawing> draw(const RunPaths& paths) {
-  RunHistory history = run_history(lines_of_run(paths));
+  RunHistory history = history_of(paths);
   history.loss.bytes = tokens_are_bytes(paths);
   history.loss.per_token = counts_tokens(paths);
   return {{"loss", loss_figure(history.loss), {}},

@@ -13,6 +13,7 @@
 
 #include "apps/samegrad/command_config.h"
 #include "samegrad/base/error.h"
+#include "samegrad/base/json.h"
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/checkpoint.h"
 #include "samegrad/comm/environment.h"
@@ -64,6 +65,15 @@ std::string launcher_option(const LaunchSettings& given) {
   if (given.max_restarts > 0) return "--max-restarts";
   if (!given.failure_json.empty()) return "--failure-json";
   return given.log_dir.empty() ? "" : "--log-dir";
+}
+
+/// What each start of a training leaves anew as it begins: before that, the folder's current run is an older one.
+Json begun_run(const RunPaths& paths) {
+  try {
+    return std::filesystem::exists(paths.current_run) ? read_json_file(paths.current_run, "launch") : Json();
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 [[noreturn]] void exec_worker(const RunSection& run, const std::vector<std::string>& arguments) {
@@ -144,8 +154,9 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
   options.arguments = arguments;
   if (line.subcommand == "train") {
     const RunPaths paths(line.run);
-    options.restart_arguments = [paths, arguments] {
-      return newest_checkpoint(paths).empty() ? arguments : resuming(arguments);
+    options.restart_arguments = [paths, arguments, before = begun_run(paths)] {
+      const bool goes_on = begun_run(paths) != before && !newest_checkpoint(paths).empty();
+      return goes_on ? resuming(arguments) : arguments;
     };
     options.progress = [paths] { return newest_checkpoint(paths); };
     // Workers that are late end by themselves and say what is not saved: killed are those that cannot even do that.

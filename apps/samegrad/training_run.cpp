@@ -6,6 +6,7 @@
 #include <iostream>
 #include <utility>
 
+#include "apps/samegrad/command_config.h"
 #include "apps/samegrad/run_description.h"
 #include "samegrad/base/atomic_file.h"
 #include "samegrad/base/error.h"
@@ -89,8 +90,11 @@ int TrainingRun::run() {
   keep_status_in(*context_->comm, context_->paths.status);
   together(*context_->comm, "train", 0, context_->timeout(), [&] {
     if (!context_->leader()) return;
+    legs_ = resumed_from_ ? run_legs(context_->paths, run_id_) : RunLegs();
+    leg_ = legs_.begin(first_update_ - 1);
     write_json_file(context_->paths.current_run, {{"run_id", run_id_},
                                                   {"kind", kind_},
+                                                  {"legs", legs_.to_json()},
                                                   {"config", config_to_json(context_->config)},
                                                   {"dispatch", dispatch_to_json(context_->dispatch)}});
     log_.emplace(MetricsLog(context_->paths.metrics, run_id_, kind_, first_update_ - 1), first_update_, last_update_,
@@ -187,10 +191,12 @@ void TrainingRun::save(bool train_on) {
     CheckpointContent content = training_content(trainer_.state(), context_->config, *context_->run.plan,
                                                  {run_id_, kind_, context_->run.data.lock});
     content.manifest_facts = manifest_facts(*context_);
+    content.manifest_facts["leg"] = leg_;
     const auto done = [this, update, replaces, checkpoints, options](const std::filesystem::path& path) {
       progress_->saved = update;
       log_info("saved " + path.string() + (replaces ? ", in place of an older one" : ""));
-      prune_checkpoints(checkpoints, run_id_, {.keep = options.keep, .keep_every = options.keep_every});
+      prune_checkpoints(checkpoints, run_id_, {.keep = options.keep, .keep_every = options.keep_every, .saved = update},
+                        real_files(), legs_);
     };
     if (train_on && options.async) {
       async_save_.start(checkpoints, update, content, done);

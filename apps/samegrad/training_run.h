@@ -51,6 +51,8 @@ class TrainingRun {
   std::int64_t first_update_;
   std::int64_t last_update_;
   std::string kind_;
+  RunLegs legs_;     // of the leader
+  std::string leg_;  // this one
   std::optional<TrainingLog> log_;
   TrainingProgress* progress_;
   std::int64_t saved_update_ = -1;  // or being saved

@@ -9,8 +9,10 @@
 #include "apps/samegrad/commands.h"
 #include "apps/samegrad/edge.h"
 #include "apps/samegrad/store_host.h"
+#include "samegrad/base/cut_file.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
+#include "samegrad/base/one_line.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/launch/failure_report.h"
 
@@ -58,6 +60,11 @@ int rank_or_zero() {
 
 int main(int argc, char** argv) {
   samegrad::keep_freed_memory();
+  samegrad::tell_of_cut_files([](const std::string& line) {
+    samegrad::write_failure_report({.rank = samegrad::rank_or_zero(),
+                                    .exit_code = static_cast<int>(samegrad::ExitCode::kBadInput),
+                                    .message = samegrad::one_line(line)});
+  });
   try {
     const int exit_code = samegrad::run_worker(argc, argv);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

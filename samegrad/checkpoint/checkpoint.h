@@ -13,6 +13,7 @@
 #include "samegrad/base/file_operations.h"
 #include "samegrad/base/json.h"
 #include "samegrad/checkpoint/manifest.h"
+#include "samegrad/checkpoint/run_legs.h"
 #include "samegrad/checkpoint/safetensors.h"
 
 namespace samegrad {
@@ -94,21 +95,25 @@ struct LatestCheckpoint {
   std::vector<CheckpointStatus> passed_over;  ///< newer ones, newest first; `problem` says why
 };
 
-/// The newest complete checkpoint of run `run_id`. Passed over are damaged ones and other runs'. Local: one rank looks
-/// and tells the others.
-LatestCheckpoint find_latest(const std::filesystem::path& checkpoints, const std::string& run_id);
+/// The newest complete checkpoint of run `run_id`. Passed over are damaged ones, other runs', and those that `legs`
+/// says were taken back. Local: one rank looks and tells the others.
+LatestCheckpoint find_latest(const std::filesystem::path& checkpoints, const std::string& run_id,
+                             const RunLegs& legs = {});
 
 /// Which checkpoints of a run outlive a newer one.
 struct Retention {
   std::int64_t keep = 0;        ///< so many of the newest complete ones; 0: all
   std::int64_t keep_every = 0;  ///< and each whose update this divides; 0: none
+  /// The update of the checkpoint that was just saved. Newer ones are of before a resume from an older one.
+  std::int64_t saved = INT64_MAX;
 };
 
-/// Removes the complete checkpoints of run `run_id` that `retention` does not keep, oldest last. Damaged ones and other
-/// runs' are not touched, nor ever the newest complete one. A crash or a power loss in between leaves hidden folders
+/// Removes the complete checkpoints of run `run_id` that `retention` does not keep, oldest last. Neither touched nor
+/// counted are damaged ones, other runs', those newer than the one just saved and those that `legs` says were taken
+/// back; never removed is the newest complete one. A crash or a power loss in between leaves hidden folders
 /// only. Returns what was removed. Throws RunError where one cannot be removed. Local.
 std::vector<std::filesystem::path> prune_checkpoints(const std::filesystem::path& checkpoints,
                                                      const std::string& run_id, const Retention& retention,
-                                                     FileOperations& files = real_files());
+                                                     FileOperations& files = real_files(), const RunLegs& legs = {});
 
 }  // namespace samegrad

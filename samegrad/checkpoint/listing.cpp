@@ -31,8 +31,9 @@ std::int64_t bytes_in(const std::filesystem::path& folder) {
   return bytes;
 }
 
-/// What can be said without reading the tensors.
-CheckpointStatus manifest_status(const std::filesystem::path& checkpoint) {
+/// What can be said without reading the tensors. `taken_back` is what `legs` says of it.
+CheckpointStatus manifest_status(const std::filesystem::path& checkpoint, const RunLegs& legs,
+                                 std::string& taken_back) {
   CheckpointStatus status{.path = checkpoint,
                           .complete = false,
                           .update = named_update(checkpoint),
@@ -43,6 +44,7 @@ CheckpointStatus manifest_status(const std::filesystem::path& checkpoint) {
     const Manifest manifest = read_manifest(checkpoint);
     status.run_id = manifest.run_id;
     status.update = manifest.update;
+    taken_back = legs.taken_back(manifest);
   } catch (const Error& error) {
     status.problem = error.what();
   }
@@ -104,7 +106,8 @@ std::vector<std::filesystem::path> checkpoint_folders(const std::filesystem::pat
 }
 
 ExaminedCheckpoint examine_checkpoint(const std::filesystem::path& path) {
-  ExaminedCheckpoint examined{.status = manifest_status(path), .verified = {}};
+  std::string ignored;
+  ExaminedCheckpoint examined{.status = manifest_status(path, {}, ignored), .verified = {}};
   examined.verified = verify_into(examined.status);
   return examined;
 }
@@ -117,14 +120,17 @@ std::vector<CheckpointStatus> list_checkpoints(const std::filesystem::path& chec
   return listing;
 }
 
-LatestCheckpoint find_latest(const std::filesystem::path& checkpoints, const std::string& run_id) {
+LatestCheckpoint find_latest(const std::filesystem::path& checkpoints, const std::string& run_id, const RunLegs& legs) {
   LatestCheckpoint latest;
   std::vector<std::filesystem::path> folders = checkpoint_folders(checkpoints);
   std::reverse(folders.begin(), folders.end());
   for (const std::filesystem::path& folder : folders) {
-    CheckpointStatus status = manifest_status(folder);
+    std::string taken_back;
+    CheckpointStatus status = manifest_status(folder, legs, taken_back);
     if (status.problem.empty() && status.run_id != run_id) {
       status.problem = folder.string() + ": of run '" + printable(status.run_id) + "'";
+    } else if (status.problem.empty() && !taken_back.empty()) {
+      status.problem = folder.string() + ": " + taken_back;
     }
     latest.found = verify_into(status);
     if (latest.found) {
@@ -137,15 +143,17 @@ LatestCheckpoint find_latest(const std::filesystem::path& checkpoints, const std
 
 std::vector<std::filesystem::path> prune_checkpoints(const std::filesystem::path& checkpoints,
                                                      const std::string& run_id, const Retention& retention,
-                                                     FileOperations& files) {
+                                                     FileOperations& files, const RunLegs& legs) {
   SAMEGRAD_CHECK_OP(retention.keep, >=, 0);
   SAMEGRAD_CHECK_OP(retention.keep_every, >=, 0);
   std::vector<std::filesystem::path> removed;
   if (retention.keep == 0) return removed;
   std::vector<CheckpointStatus> of_run;
   for (const std::filesystem::path& folder : checkpoint_folders(checkpoints)) {
-    CheckpointStatus status = manifest_status(folder);
-    if (status.problem.empty() && status.run_id == run_id) of_run.push_back(std::move(status));
+    std::string taken_back;
+    CheckpointStatus status = manifest_status(folder, legs, taken_back);
+    const bool counts = status.run_id == run_id && taken_back.empty() && status.update <= retention.saved;
+    if (status.problem.empty() && counts) of_run.push_back(std::move(status));
   }
   if (std::cmp_less_equal(of_run.size(), retention.keep)) return removed;  // nothing has to be read whole
   std::reverse(of_run.begin(), of_run.end());

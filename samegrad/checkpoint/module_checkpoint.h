@@ -77,10 +77,11 @@ struct Loaded : Progress {
 
 /// Saves under `folder`/step-<update>, whole or not at all, in place of an older one of that name; then removes the
 /// run's oldest until `keep` are left (0: keeps all), but none whose update `keep_every` divides (0: no such rule).
-/// Rank 0 writes its own buffers: under DistributedDataParallel call sync_buffers() before. Returns the path when it is
-/// on the disk. All ranks throw the same error: InputError for what cannot be saved, naming it; CheckError where a
-/// rank's parameters, optimizer state, update or extra values are not rank 0's, naming rank and tensor; RunError where
-/// it cannot be written. Collective.
+/// Newer ones, which are there where load() took an older one, are left alone, and load_latest() would take them:
+/// remove them, or go on under another run_id. Rank 0 writes its own buffers: under DistributedDataParallel call
+/// sync_buffers() before. Returns the path when it is on the disk. All ranks throw the same error: InputError for what
+/// cannot be saved, naming it; CheckError where a rank's folder, parameters, optimizer state, update or extra values
+/// are not rank 0's, naming rank and tensor; RunError where it cannot be written. Collective.
 std::filesystem::path save(const World& world, const std::filesystem::path& folder, const Training& training,
                            const Progress& progress, std::int64_t keep = 0, std::int64_t keep_every = 0);
 

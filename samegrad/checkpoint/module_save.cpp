@@ -4,9 +4,13 @@
 #include <torch/optim/schedulers/lr_scheduler.h>
 #include <torch/version.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
+#include <string_view>
 #include <utility>
 
+#include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/untrusted_json.h"
 #include "samegrad/checkpoint/async_save.h"
@@ -98,19 +102,26 @@ Snapshot snapshot_of(const Training& training, const Progress& progress) {
   return snapshot;
 }
 
+/// What the error shows in full.
+constexpr std::array<std::string_view, 5> kShownInFull{"folder", "keep", "keep_every", "update", "run_id"};
+
 /// Throws CheckError where a rank's values are not rank 0's. Each of `ranks` is {"compared", "rank"}.
 void refuse_differing_ranks(const std::vector<Json>& ranks) {
   const Json& first = ranks.front()["compared"];
   for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
     const Json& other = ranks[rank]["compared"];
     if (other == first) continue;
-    const auto refuse = [&](const std::string& what) {
-      throw CheckError("checkpoint", "nothing saved: " + what + " of rank " + std::to_string(rank) +
-                                         " is not rank 0's; ranks must train the same values (values of each rank go "
-                                         "into rank_extra)");
+    const auto refuse = [&](const std::string& what, const std::string& values = {}) {
+      throw CheckError("checkpoint",
+                       "nothing saved: " + what + " of rank " + std::to_string(rank) + " is not rank 0's" + values +
+                           "; ranks must save to the same place and train the same values (values of each "
+                           "rank go into rank_extra)");
     };
     for (const auto& [what, value] : first.items()) {
-      if (other.value(what, Json("missing")) != value) refuse(what);
+      const Json its = other.value(what, Json("missing"));
+      if (its == value) continue;
+      const bool is_short = std::ranges::find(kShownInFull, what) != kShownInFull.end();
+      refuse(what, is_short ? " (" + printable_json(its) + ", not " + printable_json(value) + ")" : "");
     }
     for (const auto& [what, value] : other.items()) {
       if (!first.contains(what)) refuse(what);
@@ -135,7 +146,8 @@ CheckpointContent content_of(const World& world, const Snapshot& snapshot, const
 }
 
 /// What ranks compare and agree on; `write` then runs on rank 0.
-void save_by(const World& world, const Training& training, const Progress& progress, const Retention& retention,
+void save_by(const World& world, const std::filesystem::path& folder, const Training& training,
+             const Progress& progress, const Retention& retention,
              const std::function<void(const CheckpointContent&)>& write) {
   Snapshot snapshot;
   std::string mine;
@@ -146,6 +158,11 @@ void save_by(const World& world, const Training& training, const Progress& progr
     check("keep", retention.keep, "; 0 keeps all, or a number of them");
     check("keep_every", retention.keep_every, "; 0 for none, or a number of updates");
     snapshot = snapshot_of(training, progress);
+    const std::string place = (folder / "").lexically_normal().string();  // "x" is "x/"
+    snapshot.compared["folder"] = printable(place);
+    snapshot.compared["digest of folder"] = xxh3_128_hex(place);  // a long one is shown in part
+    snapshot.compared["keep"] = retention.keep;
+    snapshot.compared["keep_every"] = retention.keep_every;
     mine = Json({{"compared", snapshot.compared}, {"rank", snapshot.rank}}).dump();
   });
   const std::vector<std::string> texts = texts_of_all(world, progress.update, mine);
@@ -165,8 +182,8 @@ unsigned& steps_of(torch::optim::LRScheduler& scheduler) { return StepCount::of(
 
 std::filesystem::path save(const World& world, const std::filesystem::path& folder, const Training& training,
                            const Progress& progress, std::int64_t keep, std::int64_t keep_every) {
-  const Retention retention{.keep = keep, .keep_every = keep_every};
-  save_by(world, training, progress, retention, [&](const CheckpointContent& content) {
+  const Retention retention{.keep = keep, .keep_every = keep_every, .saved = progress.update};
+  save_by(world, folder, training, progress, retention, [&](const CheckpointContent& content) {
     save_checkpoint(folder, progress.update, content);
     prune_checkpoints(folder, training.run_id, retention);
   });
@@ -180,8 +197,8 @@ AsyncSaver::~AsyncSaver() = default;
 std::filesystem::path AsyncSaver::save(const World& world, const std::filesystem::path& folder,
                                        const Training& training, const Progress& progress, std::int64_t keep,
                                        std::int64_t keep_every) {
-  const Retention retention{.keep = keep, .keep_every = keep_every};
-  save_by(world, training, progress, retention, [&](const CheckpointContent& content) {
+  const Retention retention{.keep = keep, .keep_every = keep_every, .saved = progress.update};
+  save_by(world, folder, training, progress, retention, [&](const CheckpointContent& content) {
     async_save_->start(folder, progress.update, content,
                        [folder, run_id = training.run_id, retention](const std::filesystem::path&) {
                          prune_checkpoints(folder, run_id, retention);

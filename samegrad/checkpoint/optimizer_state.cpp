@@ -101,9 +101,9 @@ class OptimizerFile {
       const torch::optim::OptimizerParamGroup& group = optimizer.param_groups()[i];
       const std::string which = "group " + std::to_string(i) + ": ";
       const Json names = parameter_names(group, i, module);
-      if (!groups[i].is_object() || groups[i].value("parameters", Json()) != names) {
-        refuse(which + "its parameters are " + printable_json(groups[i].value("parameters", Json())) + "; here " +
-               printable_json(names));
+      const Json saved = groups[i].is_object() ? groups[i].value("parameters", Json()) : Json();
+      if (saved != names) {
+        refuse(which + "its parameters are " + printable_json(saved) + "; here " + printable_json(names));
       }
       read.push_back(static_cast<const typename Kind::Options&>(group.options()));
       read_group<Kind>(groups[i].value("options", Json::object()), which, read.back());
@@ -146,15 +146,15 @@ class OptimizerFile {
     std::size_t members = 0;
     Kind::options(into, [&](const char* name, auto& value) {
       ++members;
-      if (!options.is_object() || !options.contains(name) || !read_option(options[name], value)) {
-        refuse(which + "its option " + name + " is " + printable_json(options.value(name, Json())));
-      }
+      const Json saved = options.is_object() ? options.value(name, Json()) : Json();
+      if (!read_option(saved, value)) refuse(which + "its option " + name + " is " + printable_json(saved));
     });
     if (options.size() != members) refuse(which + "it has options that " + Kind::kName + " has not");
   }
 
   void read_member(const TensorView& view, const at::Tensor& /*like*/, std::int64_t& value) const {
     value = read_tensor_like(view, at::scalar_tensor(0, at::kLong), name_).item<std::int64_t>();
+    if (value < 0) refuse("tensor '" + printable(view.name) + "' is " + std::to_string(value) + " steps");
   }
   void read_member(const TensorView& view, const at::Tensor& like, at::Tensor& value) const {
     value = at::empty_like(like.detach());  // in the parameter's own layout and device

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -116,7 +117,10 @@ std::string safetensors_header(std::span<const TensorView> tensors,
   std::string json = "{" + (metadata.empty() ? std::string() : metadata_member(metadata));
   std::unordered_set<std::string> names = {"__metadata__"};
   std::int64_t begin = 0;
+  SAMEGRAD_CHECK_OP(tensors.size(), <=, kMostTensors);  // or it could not be read again
+  SAMEGRAD_CHECK_OP(metadata.size(), <=, kMostMetadata);
   for (const TensorView& tensor : tensors) {
+    SAMEGRAD_CHECK_OP(tensor.name.size(), <=, kLongestTensorName);
     const std::optional<std::int64_t> size = tensor_bytes(tensor.shape, element_size(tensor.type));
     if (!names.insert(tensor.name).second || !size || std::cmp_not_equal(*size, tensor.bytes.size())) {
       throw InvariantError("[safetensors] tensor '" + printable(tensor.name) + "' of shape " +
@@ -179,12 +183,15 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path
                                  std::to_string(data.size()));
   }
   metadata_ = std::move(header.metadata);
+  by_name_.resize(tensors_.size());
+  std::iota(by_name_.begin(), by_name_.end(), 0U);
+  std::ranges::sort(by_name_, {}, [&](std::uint32_t index) -> const std::string& { return tensors_[index].name; });
 }
 
 const TensorView* SafetensorsFile::find(std::string_view name) const {
-  const auto found =
-      std::find_if(tensors_.begin(), tensors_.end(), [&](const TensorView& tensor) { return tensor.name == name; });
-  return found == tensors_.end() ? nullptr : &*found;
+  const auto found = std::ranges::lower_bound(
+      by_name_, name, {}, [&](std::uint32_t index) { return std::string_view(tensors_[index].name); });
+  return found == by_name_.end() || tensors_[*found].name != name ? nullptr : &tensors_[*found];
 }
 
 }  // namespace samegrad

@@ -43,7 +43,8 @@ std::string safetensors_bytes(std::span<const TensorView> tensors,
                               const std::map<std::string, std::string>& metadata = {});
 
 /// A file opened for reading, fully validated: header length and JSON, unique names, known types, sizes that fit shapes
-/// without overflow, offsets that tile the data without gap or overlap. Throws CheckError naming file and tensor, and
+/// without overflow, offsets that tile the data without gap or overlap, no more tensors than safetensors_header.h says.
+/// Throws CheckError naming file and tensor, and
 /// InputError where there is no such regular file. Local.
 class SafetensorsFile {
  public:
@@ -58,6 +59,7 @@ class SafetensorsFile {
  private:
   MappedFile file_;
   std::vector<TensorView> tensors_;
+  std::vector<std::uint32_t> by_name_;  ///< indices of tensors_
   std::map<std::string, std::string> metadata_;
 };
 

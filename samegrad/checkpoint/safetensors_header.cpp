@@ -1,5 +1,6 @@
 #include "samegrad/checkpoint/safetensors_header.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
@@ -46,7 +47,8 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
   bool string(std::string& value) override {
     if (place_ == Place::kMetadata) {
-      header_.metadata[key_] = value;
+      if (header_.metadata.size() == kMostMetadata) refuse_more(kMostMetadata, "texts of metadata");
+      header_.metadata[key_] = std::move(value);
     } else if (place_ == Place::kTensor && key_ == "dtype") {
       entry().dtype = value;
     } else {
@@ -61,6 +63,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     } else if (place_ == Place::kFile && key_ == kMetadataKey) {
       place_ = Place::kMetadata;
     } else if (place_ == Place::kFile) {
+      if (header_.entries.size() == kMostTensors) refuse_more(kMostTensors, "tensors");
       place_ = Place::kTensor;
       members_.clear();
       header_.entries.push_back({.name = key_, .dtype = {}, .shape = {}, .offsets = {}});
@@ -71,16 +74,21 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool key(std::string& value) override {
-    std::unordered_set<std::string>& seen = place_ == Place::kFile ? names_ : members_;
+    if (value.size() > kLongestTensorName) {
+      refuse("name '" + printable(value) + "...' of " + std::to_string(value.size()) + " bytes; a name has at most " +
+             std::to_string(kLongestTensorName));
+    }
     if (place_ == Place::kMetadata && header_.metadata.contains(value)) {
       refuse("metadata '" + printable(value) + "' twice");
     }
     if (place_ == Place::kTensor && value != "dtype" && value != "shape" && value != "data_offsets") {
       refuse("unknown member '" + printable(value) + "'; known are dtype, shape, data_offsets");
     }
-    if (place_ != Place::kMetadata && !seen.insert(value).second) {
+    const bool is_metadata = place_ == Place::kFile && value == kMetadataKey;
+    if ((place_ == Place::kTensor && !members_.insert(value).second) || (is_metadata && has_metadata_)) {
       refuse("'" + printable(value) + "' twice");
     }
+    has_metadata_ = has_metadata_ || is_metadata;
     key_ = value;
     return true;
   }
@@ -111,7 +119,17 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     refuse("not JSON at byte " + std::to_string(position) + " of it");
   }
 
-  SafetensorsHeader take() { return std::move(header_); }
+  /// Names are compared at the end: a set of them would be a second copy of all.
+  SafetensorsHeader take() {
+    std::vector<std::string_view> names;
+    names.reserve(header_.entries.size());
+    for (const HeaderEntry& entry : header_.entries) names.push_back(entry.name);
+    std::ranges::sort(names);
+    if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
+      refuse("'" + printable(*twice) + "' twice");
+    }
+    return std::move(header_);
+  }
 
  private:
   enum class Place { kStart, kFile, kMetadata, kTensor, kShape, kOffsets, kEnd };
@@ -126,6 +144,10 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
                          what);
   }
 
+  [[noreturn]] void refuse_more(std::size_t most, const char* things) const {
+    refuse("more than " + std::to_string(most) + " " + things);
+  }
+
   bool refuse_value(const std::string& value) const {
     refuse(value + " where the format has none" + (key_.empty() ? "" : " ('" + printable(key_) + "')"));
   }
@@ -133,10 +155,30 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   std::string file_;
   SafetensorsHeader header_;
   Place place_ = Place::kStart;
-  std::string key_;                          ///< the last key read
-  std::unordered_set<std::string> names_;    ///< of tensors, and __metadata__
+  std::string key_;  ///< the last key read
+  bool has_metadata_ = false;
   std::unordered_set<std::string> members_;  ///< of the tensor being read
 };
+
+/// "", or why the parser must not see it: it keeps each number and text, and quotes one with a mistake, several times
+/// over.
+std::string too_long_part(std::string_view json) {
+  constexpr std::size_t kLongestText = std::size_t{32} << 20;
+  constexpr std::size_t kLongestNumber = 1'000;
+  bool in_text = false;
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    const bool ends = in_text ? c == '"' : std::string_view("\",:{}[] \n\r\t").find(c) != std::string_view::npos;
+    if (in_text && c == '\\') ++i;
+    if (c == '"') in_text = !in_text;
+    length = ends ? 0 : length + 1;
+    if (length > (in_text ? kLongestText : kLongestNumber)) {
+      return in_text ? "a text of more than 32 MiB" : "a number of more than 1000 digits";
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -144,6 +186,9 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, const std::str
   // The parser takes a NUL for the end of its input: what follows would go unread.
   if (!json.starts_with('{') || json.find('\0') != std::string_view::npos) {
     throw CheckError("safetensors", file + ": header: not one JSON object without NUL bytes");
+  }
+  if (const std::string part = too_long_part(json); !part.empty()) {
+    throw CheckError("safetensors", file + ": header: " + part);
   }
   HeaderReader reader(file);
   nlohmann::json::sax_parse(json.begin(), json.end(), &reader);

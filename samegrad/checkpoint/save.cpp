@@ -1,4 +1,3 @@
-#include <array>
 #include <map>
 #include <span>
 
@@ -27,20 +26,23 @@ std::string json_file_text(const Json& value, int indentation) {
   }
 }
 
-/// A tensor file in pieces, so that the tensors are not copied.
-struct TensorFile {
-  std::string header;
-  std::vector<std::string_view> pieces;
+/// A file as it is written: the tensors follow, uncopied.
+struct File {
+  std::string name;
+  std::string head;
+  std::span<const TensorView> tensors = {};
 
-  TensorFile(const std::vector<TensorView>& tensors, const std::map<std::string, std::string>& metadata)
-      : header(safetensors_header(tensors, metadata)), pieces{header} {
-    for (const TensorView& tensor : tensors) {
-      pieces.emplace_back(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
-    }
+  std::size_t size() const {
+    std::size_t bytes = head.size();
+    for (const TensorView& tensor : tensors) bytes += tensor.bytes.size();
+    return bytes;
   }
-  TensorFile(const TensorFile&) = delete;
-  TensorFile& operator=(const TensorFile&) = delete;
 };
+
+File tensor_file(std::string_view name, const std::vector<TensorView>& tensors,
+                 const std::map<std::string, std::string>& metadata) {
+  return {.name = std::string(name), .head = safetensors_header(tensors, metadata), .tensors = tensors};
+}
 
 }  // namespace
 
@@ -48,46 +50,29 @@ std::filesystem::path save_checkpoint(const std::filesystem::path& checkpoints, 
                                       const CheckpointContent& content, FileOperations& files) {
   SAMEGRAD_CHECK_OP(update, >=, 0);
   SAMEGRAD_CHECK_OP(content.state.value("run_id", Json()).is_string(), ==, true);
-  const TensorFile model(content.model, content.model_metadata);
-  const TensorFile optimizer(content.optimizer, {{kOptimizerOptionsKey, content.optimizer_options.dump()}});
-  const TensorFile extra(content.extra, {});
-  const std::string state = json_file_text(with_member("update", update, content.state), 2);
-  std::vector<std::string> ranks;
+  std::vector<File> parts = {
+      tensor_file(kModelFile, content.model, content.model_metadata),
+      tensor_file(kOptimizerFile, content.optimizer, {{kOptimizerOptionsKey, content.optimizer_options.dump()}}),
+      {.name = std::string(kStateFile), .head = json_file_text(with_member("update", update, content.state), 2)}};
+  if (!content.extra.empty()) {
+    parts.push_back(tensor_file(kExtraFile, content.extra, {}));
+  }
   for (std::size_t i = 0; i < content.rank_files.size(); ++i) {
-    ranks.push_back(
-        json_file_text(with_member("virtual_rank", static_cast<std::int64_t>(i), content.rank_files[i]), -1));
+    const Json rank = with_member("virtual_rank", static_cast<std::int64_t>(i), content.rank_files[i]);
+    parts.push_back({.name = rank_file_name(i), .head = json_file_text(rank, -1)});
   }
   Manifest manifest{.update = update,
                     .run_id = content.state["run_id"].get<std::string>(),
                     .facts = content.manifest_facts,
                     .files = {}};
-
-  struct File {
-    std::string name;
-    std::vector<std::string_view> pieces;
-  };
-  std::vector<File> parts = {{std::string(kModelFile), model.pieces},
-                             {std::string(kOptimizerFile), optimizer.pieces},
-                             {std::string(kStateFile), {state}}};
-  if (!content.extra.empty()) {
-    parts.push_back({std::string(kExtraFile), extra.pieces});
-  }
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    parts.push_back({rank_file_name(i), {ranks[i]}});
-  }
   std::size_t bytes_needed = 0;
-  for (const File& file : parts) {
-    for (const std::string_view piece : file.pieces) {
-      bytes_needed += piece.size();
-    }
-  }
+  for (const File& file : parts) bytes_needed += file.size();
 
   StagedFolder folder(files, checkpoints, update, static_cast<std::int64_t>(bytes_needed));
   for (const File& file : parts) {
-    manifest.files.push_back(folder.write(file.name, file.pieces));
+    manifest.files.push_back(folder.write(file.name, file.head, file.tensors));
   }
-  const std::string text = manifest_text(manifest);
-  folder.write(std::string(kManifestFile), std::array<std::string_view, 1>{text});
+  folder.write(std::string(kManifestFile), manifest_text(manifest));
   return folder.place();
 }
 

@@ -9,6 +9,7 @@
 
 #include "samegrad/base/file_operations.h"
 #include "samegrad/checkpoint/manifest.h"
+#include "samegrad/checkpoint/safetensors.h"
 
 namespace samegrad {
 
@@ -27,9 +28,10 @@ class StagedFolder {
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
 
-  /// Writes the pieces one after the other into a new file and fsyncs it. Size and digest are those of the pieces in
-  /// memory, so what a disk does to them later is found. Throws RunError naming path, bytes needed and bytes free.
-  ManifestFile write(const std::string& name, std::span<const std::string_view> pieces);
+  /// Writes `head`, and after it the tensors' bytes, into a new file and fsyncs it. Size and digests are those of the
+  /// bytes in memory, so what a disk does to them later is found. Throws RunError naming path, bytes needed and bytes
+  /// free.
+  ManifestFile write(const std::string& name, std::string_view head, std::span<const TensorView> tensors = {});
 
   /// fsyncs the folder and gives it its final name, in one step also where an older folder has that name (in two
   /// renames on a file system without exchange: a crash between them leaves the old one hidden, where it is found).

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "samegrad/base/error.h"
 #include "samegrad/base/untrusted_json.h"
+#include "samegrad/checkpoint/printable.h"
 #include "samegrad/checkpoint/resume_rules.h"
 #include "samegrad/config/load.h"
 #include "samegrad/plan/plan_cursor.h"
@@ -29,13 +31,17 @@ void copy_tensor(const SafetensorsFile& file, const std::filesystem::path& path,
 void read_blocks(const std::filesystem::path& path, const FlatLayout& layout,
                  std::span<const std::pair<std::string, std::span<float>>> blocks) {
   const SafetensorsFile file(path);
-  const std::size_t expected = layout.places().size() * blocks.size();
-  if (file.tensors().size() != expected) {
-    throw CheckError("checkpoint", path.string() + ": " + std::to_string(file.tensors().size()) +
-                                       " tensors, expected " + std::to_string(expected));
-  }
+  std::set<std::string> names;
   for (const auto& [suffix, flat] : blocks) {
-    for (const ParameterPlace& place : layout.places()) copy_tensor(file, path, place.name + suffix, place, flat);
+    for (const ParameterPlace& place : layout.places()) {
+      copy_tensor(file, path, *names.insert(place.name + suffix).first, place, flat);
+    }
+  }
+  for (const TensorView& tensor : file.tensors()) {
+    if (!names.contains(tensor.name)) {
+      throw CheckError("checkpoint", path.string() + ": tensor '" + printable(tensor.name) +
+                                         "' is surplus; the model or optimizer here has none of that name");
+    }
   }
 }
 

@@ -52,11 +52,16 @@ void refuse_unlisted(const std::filesystem::path& folder, const Manifest& manife
 MappedFile verified_part(const std::filesystem::path& folder, const ManifestFile& listed) {
   const std::filesystem::path path = folder / listed.name;
   MappedFile file = open_part(path);
+  const auto refuse_damaged = [&](const std::string& what) {
+    const std::string place = damaged_place(listed, file.bytes());
+    refuse(path, (place.empty() ? "" : "damaged: " + place + ": ") + what);
+  };
   if (std::cmp_not_equal(file.bytes().size(), listed.size)) {
-    refuse(path, std::to_string(file.bytes().size()) + " bytes; its manifest says " + std::to_string(listed.size));
+    refuse_damaged(std::to_string(file.bytes().size()) + " bytes; its manifest says " + std::to_string(listed.size));
   }
   if (const std::string digest = sha256_hex(file.bytes()); digest != listed.sha256) {
-    refuse(path, "damaged: SHA-256 " + digest + "; its manifest says " + listed.sha256);
+    refuse_damaged((listed.tensors.empty() ? "damaged: SHA-256 " : "SHA-256 ") + digest + "; its manifest says " +
+                   listed.sha256);
   }
   return file;
 }

@@ -1,12 +1,12 @@
 #include "samegrad/config/load.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "samegrad/base/error.h"
 #include "samegrad/config/field_value.h"
 #include "samegrad/config/origins.h"
+#include "samegrad/config/refusals.h"
 #include "samegrad/config/trainer_names.h"
 #include "samegrad/config/trainer_rules.h"
 #include "samegrad/config/yaml_source.h"
@@ -30,6 +30,7 @@ struct Filling {
 /// takes back what an earlier source, or a default, said of the other.
 void apply_source(Filling& filling, std::span<const Assignment> assignments) {
   RunConfig& config = filling.config;
+  Refusals refusals;
   for (const Assignment& assignment : assignments) {
     filling.given.push_back(assignment);
     if (assignment.field == nullptr) {
@@ -39,9 +40,10 @@ void apply_source(Filling& filling, std::span<const Assignment> assignments) {
       }
       continue;
     }
-    set_field_from_text(config, *assignment.field, assignment.text, assignment.origin);
+    refusals.collect([&] { set_field_from_text(config, *assignment.field, assignment.text, assignment.origin); });
     filling.origins.set(assignment.field->key, assignment.origin);
   }
+  refusals.throw_if_any();
   const bool updates = gives(assignments, "plan.updates");
   const bool epochs = gives(assignments, "plan.epochs");
   if (updates && !epochs && config.plan.updates > 0) {
@@ -60,7 +62,9 @@ RunConfig finished(Filling filling) {
 
 std::vector<Assignment> parse_overrides(std::span<const std::string> overrides) {
   std::vector<Assignment> given;
-  std::transform(overrides.begin(), overrides.end(), std::back_inserter(given), parse_override);
+  Refusals refusals;
+  for (const std::string& text : overrides) refusals.collect([&] { given.push_back(parse_override(text)); });
+  refusals.throw_if_any();
   return given;
 }
 

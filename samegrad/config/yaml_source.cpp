@@ -9,6 +9,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/mapped_file.h"
 #include "samegrad/base/nearest_name.h"
+#include "samegrad/config/refusals.h"
 #include "samegrad/config/trainer_names.h"
 
 namespace samegrad {
@@ -18,6 +19,12 @@ namespace {
 constexpr std::size_t kLargestFile = std::size_t{256} << 10;
 
 std::string show(std::string_view key) { return "'" + std::string(key.substr(0, 80)) + "'"; }
+
+/// What to do about an unknown name that is near to `suggested`, or to none.
+std::string hint_for(const std::string& suggested) {
+  return suggested.empty() ? "; `samegrad config` lists all; leave it out where samegrad has no such setting"
+                           : suggested;
+}
 
 /// The key that a command-line option stands for; nullptr for any other word.
 const char* key_of_option(std::string_view option) {
@@ -70,14 +77,9 @@ class YamlReader {
       refuse(root.Mark(), "no mapping of sections; a config looks like `plan:` and, indented below it, `updates: 100`");
     }
     for (const auto& entry : root) {
-      const std::string key = key_text(entry.first);
-      const auto sections = config_sections();
-      if (std::find(sections.begin(), sections.end(), key) != sections.end()) {
-        read_section(key, entry.first.Mark(), entry.second);
-      } else {
-        read_top_level(key, entry.first.Mark(), entry.second);
-      }
+      refusals_.collect([&] { read_entry(entry.first, entry.second); });
     }
+    refusals_.throw_if_any();
     return std::move(assignments_);
   }
 
@@ -97,6 +99,16 @@ class YamlReader {
     return key.Scalar();
   }
 
+  void read_entry(const YAML::Node& name, const YAML::Node& value) {
+    const std::string key = key_text(name);
+    const auto sections = config_sections();
+    if (std::find(sections.begin(), sections.end(), key) != sections.end()) {
+      read_section(key, name.Mark(), value);
+    } else {
+      read_top_level(key, name.Mark(), value);
+    }
+  }
+
   void read_section(const std::string& section, const YAML::Mark& mark, const YAML::Node& node) {
     if (std::find(sections_seen_.begin(), sections_seen_.end(), section) != sections_seen_.end()) {
       refuse(mark, "section '" + section + "' is given twice");
@@ -109,20 +121,20 @@ class YamlReader {
       refuse(mark, "section '" + section + "' needs indented lines `name: value`");
     }
     for (const auto& entry : node) {
-      const std::string key = section + "." + key_text(entry.first);
-      const Field* const field = find_field(key);
-      if (field == nullptr) {
-        refuse(entry.first.Mark(), "unknown key " + show(key) + suggest_field(key));
-      }
-      assign(key, field, entry.first.Mark(), entry.second);
+      refusals_.collect([&] {
+        const std::string key = section + "." + key_text(entry.first);
+        const Field* const field = find_field(key);
+        if (field == nullptr) refuse(entry.first.Mark(), "unknown key " + show(key) + hint_for(suggest_field(key)));
+        assign(key, field, entry.first.Mark(), entry.second);
+      });
     }
   }
 
   void read_top_level(const std::string& key, const YAML::Mark& mark, const YAML::Node& node) {
     const Field* const field = find_field(key);
     if (field == nullptr && find_trainer_name(key) == nullptr) {
-      std::string hint = node.IsMap() ? suggestion(key, config_sections()) : suggest_field(key);
-      refuse(mark, (node.IsMap() ? "unknown section " : "unknown key ") + show(key) + hint);
+      const std::string near = node.IsMap() ? suggestion(key, config_sections()) : suggest_field(key);
+      refuse(mark, (node.IsMap() ? "unknown section " : "unknown key ") + show(key) + hint_for(near));
     }
     assign(key, field, mark, node);
   }
@@ -175,6 +187,7 @@ class YamlReader {
   std::string file_;
   std::vector<std::string> sections_seen_;
   std::vector<Assignment> assignments_;
+  Refusals refusals_;
 };
 
 }  // namespace
@@ -205,7 +218,7 @@ Assignment parse_override(const std::string& text) {
   }
   const Field* const field = find_field(key);
   if (field == nullptr && find_trainer_name(key) == nullptr) {
-    throw InputError("config", "--set " + text + ": unknown key " + show(key) + suggest_field(key));
+    throw InputError("config", "--set " + text + ": unknown key " + show(key) + hint_for(suggest_field(key)));
   }
   const Origin origin{.name = key, .given = text.substr(equals + 1), .where = "--set " + text};
   return {field, translate_value(origin), origin};

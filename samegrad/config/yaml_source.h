@@ -18,7 +18,7 @@ struct Assignment {
 
 /// Reads a YAML file of at most 256 KiB: one document, a mapping of sections to mappings of names to scalars; `seed`
 /// and aliases stand at the top. Throws InputError "file:line: ..." for what is not that, for a key that is unknown
-/// (with the nearest known one) and for one that is given twice. Local.
+/// (with the nearest known one) and for one that is given twice; several faults are told by one. Local.
 std::vector<Assignment> read_yaml_assignments(const std::filesystem::path& path);
 
 /// "key=value" of the command line's --set, or one of its options that stand for a key: "--stop-at=N", "--continuous",

@@ -1,4 +1,5 @@
 // A diagnosis as JSON and as text.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -96,7 +97,13 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const TextStyle& style) {
   for (const TensorDifference& tensor : diagnosis.worst) {
     facts.emplace_back("differs", tensor.name + " by " + scientific(tensor.relative, 3));
   }
-  for (const std::string& problem : diagnosis.problems) facts.emplace_back("problem", problem);
+  constexpr std::size_t kMostProblems = 20;  // two files that have nothing in common have as many as tensors
+  const std::size_t told = std::min(diagnosis.problems.size(), kMostProblems);
+  for (std::size_t i = 0; i < told; ++i) facts.emplace_back("problem", diagnosis.problems[i]);
+  if (told < diagnosis.problems.size()) {
+    facts.emplace_back("problems",
+                       grouped(static_cast<std::int64_t>(diagnosis.problems.size() - told)) + " more; --json has all");
+  }
   for (const std::string& note : diagnosis.notes) facts.emplace_back("note", note);
   return facts_list(facts, style);
 }

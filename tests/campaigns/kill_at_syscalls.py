@@ -1,4 +1,4 @@
-"""A training is killed at every system call of its saves; whatever it leaves, `--resume auto` ends with the bytes of the
+"""Processes of a training are killed at every system call of its saves; whatever they leave, `--resume auto` ends with the bytes of the
 run that nobody stopped.
 
     .venv/bin/python tests/campaigns/kill_at_syscalls.py [--bin build/dev/bin] [--seed 1] [--budget N] [--form NAME] [--json FILE]
@@ -8,7 +8,8 @@ a kill is recorded first; its calls on files below artifacts/ are the places, an
 calls of each thread: with two processes, or another thread that saves, it cannot tell most of the calls of a save from
 others, and the process ends itself at the fault points between them (samegrad/base/fault_point.h); without strace, always.
 `--budget` tries so many places in each form, drawn by the seed; 0 tries all. Forms: the run alone, the run over an older
-one of the same names (exchange of folders), two processes, and the asynchronous save. The broken variants resume without
+one of the same names (exchange of folders), two processes, and the asynchronous save; and two processes of which the other
+rank, or the launcher, is killed while rank 0 stands at such a fault point, and then goes on. The broken variants resume without
 what must be put back; at least one of the same kills must show it.
 """
 
@@ -24,6 +25,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+
+from random_kills import processes_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CALLS = "openat,write,pwrite64,fsync,rename,renameat2,close,mkdir,unlink,rmdir"
@@ -33,7 +37,9 @@ SETTINGS = ["model.layers=1", "model.width=16", "model.heads=2", "model.feed_for
             "plan.batch_size_per_rank=1", "data.train_sequences=32", "data.validation_sequences=2",
             "checkpoint.every=1", "checkpoint.keep=2"]
 FORMS = {"alone": [], "over an older run": [], "two processes": ["--nproc", "2"],
-         "asynchronous": ["--set", "checkpoint.async=true"]}
+         "asynchronous": ["--set", "checkpoint.async=true"],
+         "other rank killed": ["--nproc", "2"], "launcher killed": ["--nproc", "2"]}
+OTHERS = ("other rank killed", "launcher killed")
 FILES = ["model.safetensors", "optimizer.safetensors", "state.json", "rank-0.json", "rank-1.json", "manifest.json"]
 PHASES = ["begin", *[f"{what}-{file}" for file in FILES for what in ("making", "writing", "written", "synced")],
           "folder-synced", "placed", "parent-synced"]
@@ -70,6 +76,20 @@ def places(log):
             found.append((name, counted[thread, name]))
     name, n = found[-1]
     return [*found, (name, n + 1)]
+
+
+def is_stopped(pid):
+    try:
+        return ") T " in pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+def signal_to(pid, number):
+    try:
+        os.kill(pid, number)
+    except (TypeError, ProcessLookupError):  # it was not there, or is no more
+        pass
 
 
 class Campaign:
@@ -112,7 +132,7 @@ class Campaign:
         return folder
 
     def places(self, form):
-        if form == "asynchronous" or not self.traces:
+        if form == "asynchronous" or form in OTHERS or not self.traces:
             return FAULT_POINTS
         log = self.scratch / "calls"
         self.check(samegrad(self.program, self.fresh(form), "train", *FORMS[form],
@@ -124,7 +144,9 @@ class Campaign:
     def kill(self, form, name, n):
         """Returns the folder that a kill there leaves, and what was told as saved; none where it was not reached."""
         folder = self.fresh(form)
-        if name.startswith("save:"):
+        if form in OTHERS:
+            done = self.kill_another(form, folder, name, n)
+        elif name.startswith("save:"):
             done = samegrad(self.arguments.bin / "faults/samegrad", folder, "train", *FORMS[form],
                             SAMEGRAD_FAULT=f"rank=0,step={n},kind=crash-in-save,phase={name}")
         else:
@@ -136,6 +158,26 @@ class Campaign:
         if done.returncode not in (-signal.SIGKILL, 128 + signal.SIGKILL):
             self.failures.append(f"{form}, {name} {n}: ended with {done.returncode}: {done.stderr}")
         return folder, SAVED.findall(done.stderr)
+
+    def kill_another(self, form, folder, name, n):
+        """Stops rank 0 there, kills the other rank or the launcher, and lets rank 0 go on."""
+        folder.mkdir()
+        sets = [word for setting in SETTINGS for word in ("--set", setting)]
+        words = [self.arguments.bin / "faults/samegrad", "train", *FORMS[form], "--run", folder, *sets]
+        environment = {**os.environ, "SAMEGRAD_FAULT": f"rank=0,step={n},kind=hang,phase={name}"}
+        with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as started:
+            ranks = {}
+            while started.poll() is None and not (b"0" in ranks and is_stopped(ranks[b"0"])):
+                ranks = {rank: pid for pid, rank in processes_of(folder) if rank is not None}
+                time.sleep(0.002)
+            for pid, sent in ((started.pid if form == "launcher killed" else ranks.get(b"1"), signal.SIGKILL),
+                              (ranks.get(b"0"), signal.SIGCONT)):
+                if started.poll() is None or sent == signal.SIGCONT:
+                    signal_to(pid, sent)
+            said = started.communicate(timeout=60)[1]
+        while processes_of(folder):
+            time.sleep(0.002)
+        return subprocess.CompletedProcess(words, started.returncode, "", said)
 
     def try_place(self, form, name, n):
         killed = self.kill(form, name, n)

@@ -18,7 +18,7 @@ def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
 
-def write_manifest(folder, update, run_id, version=1):
+def write_manifest(folder, update, run_id, version=2):
     files = [{"name": name, "size": len(data := (folder / name).read_bytes()), "sha256": sha256(data)} for name in FILES]
     manifest = {"format": "samegrad checkpoint", "format_version": version, "update": update, "run_id": run_id}
     text = json.dumps({**manifest, "facts": {"world_size": 2}, "files": files}, indent=2)
@@ -44,8 +44,10 @@ def checkpoints(*words):
     return subprocess.run([SAMEGRAD, "checkpoints", *words], capture_output=True, text=True)
 
 
-def test_a_checkpoint_written_after_the_document_is_whole_and_shown(tmp_path):
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_checkpoint_written_after_the_document_is_whole_and_shown(tmp_path, version):
     folder = make_checkpoint(tmp_path, 50)
+    write_manifest(folder, 50, "run-a", version)
     done = checkpoints(folder, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     (shown,) = json.loads(done.stdout)["checkpoints"]
@@ -80,7 +82,7 @@ DAMAGE = {
     "rank file missing": (lambda folder: os.remove(folder / FILES[4]), "rank-1.json: missing"),
     "manifest flipped": (lambda folder: flip(folder / "manifest.json"), "manifest.json: damaged"),
     "unlisted file": (lambda folder: (folder / "rank-2.json").write_text("{}"), "rank-2.json"),
-    "later version": (lambda folder: write_manifest(folder, 50, "run-a", version=2), "version 2; this program reads"),
+    "later version": (lambda folder: write_manifest(folder, 50, "run-a", version=3), "version 3; this program reads"),
     "symlink": (lambda folder: (os.rename(folder / FILES[3], folder.parent / "x"), os.symlink("../x", folder / FILES[3])),
                 "rank-0.json: not a regular file"),
 }

@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import time
 
 import numpy
 import pytest
@@ -176,6 +177,52 @@ def test_what_is_no_good_file_is_refused_by_one_line(slot, place):
         path.rmdir() if kind == "folder" else path.unlink(missing_ok=True)
 
 
+def header_of_100_mb(kind):
+    """What a header of the allowed size can hold most of."""
+    most = 100_000_000
+    if kind == "tensors":
+        parts = (f'"{i:x}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}' for i in range(1_900_000))
+    elif kind == "dimensions":
+        parts = (f'"{i:x}":{{"dtype":"F32","shape":[{"0," * 63}0],"data_offsets":[0,0]}}' for i in range(500_000))
+    elif kind == "names":
+        parts = [f'"{i:0340x}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}' for i in range(249_999)]
+        parts.append('"last":{"dtype":"F32","shape":[0],"data_offsets":[9,9]}')  # seen when all is read
+    elif kind == "name":
+        parts = ['"' + "n" * (most - 100) + '":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}']
+    elif kind == "broken text":
+        parts = ['"' + "n" * (33 << 20) + "\x01" * 1000 + '":1', '"' + "m" * (60 << 20) + '":1']
+    elif kind == "metadata":
+        parts = ['"__metadata__":{' + ",".join(f'"{i:x}":""' for i in range(8_000_000)) + "}"]
+    elif kind == "texts":
+        parts = ['"__metadata__":{' + ",".join(f'"{i}":"' + "t" * (30 << 20) + '"' for i in range(3)) + "}"]
+    elif kind == "number":
+        parts = ['"a":{"dtype":"F32","shape":[' + "1" * (most - 100) + ']}']
+    elif kind == "escapes":
+        parts = ['"' + "\\u0001" * (most // 6 - 20) + '":1']
+    text = ("{" + ",".join(parts) + "}").encode()[:most]
+    return struct.pack("<Q", most) + text.ljust(most)
+
+
+@pytest.mark.parametrize("kind", ["tensors", "dimensions", "names", "name", "broken text", "metadata", "texts", "number", "escapes"])
+def test_a_header_of_100_mb_takes_at_most_600_mib(kind, place):
+    (place / "run/a.safetensors").write_bytes(header_of_100_mb(kind))
+    safetensors.numpy.save_file({"w": numpy.zeros(4, dtype=numpy.float32)}, place / "run/b.safetensors")
+    before = contents(place)
+
+    def limit():  # all of the process, the mapped file among it
+        resource.setrlimit(resource.RLIMIT_AS, (600 << 20, 600 << 20))
+
+    done = subprocess.run([SAMEGRAD, "diagnose", "a.safetensors", "b.safetensors"], capture_output=True, text=True, timeout=60,
+                          cwd=place / "run", preexec_fn=limit)
+    lines = done.stderr.splitlines()
+    if kind == "texts":  # within every bound
+        assert done.returncode == 3 and lines == [], done
+    else:
+        told = "tensor 'last': data_offsets [9,9]" if kind == "names" else "header: "
+        assert (done.returncode, len(lines)) == (2, 1) and f"a.safetensors: {told}" in lines[0], done
+    assert len(done.stdout) + len(done.stderr) < 5000 and contents(place) == before, done
+
+
 def test_the_longest_line_of_data_fits_into_little_memory_and_a_longer_one_is_refused(place):
     ids = "[" + "0," * (4 * 2**20 - 100) + "0]"
     (place / "run/x.jsonl").write_text('{"input_ids":' + ids + "}\n")
@@ -241,6 +288,29 @@ def test_a_training_writes_through_no_link_out_of_its_folder(place):
     assert done.returncode == 0, done
     assert contents(place / "outside") == before
     assert [name for name in names if (place / OUT / name).is_symlink()] == ["report.json"]  # of evaluate
+
+
+@pytest.mark.parametrize("processes, name, told", [
+    (1, "outputs/data/index-train.bin", ": cut while it was read, or its disk failed"),
+    (2, "outputs/data/index-train.bin", ": cut while it was read, or its disk failed"),
+    (2, "x.jsonl", ": the file ends before the sample does")])
+def test_a_file_that_is_cut_while_a_training_reads_it_ends_it_by_a_line_that_names_it(processes, name, told, place):
+    (place / "run/x.jsonl").write_text('{"text":"abcdefgh ijklmnop"}\n' * 5000)
+    settings = [word for setting in ("data.train=x.jsonl", "plan.updates=100000", "plan.stop_at=0", "plan.batch_size_per_rank=2",
+                                     "model.width=16", "model.heads=2", "model.feed_forward=16", "model.layers=1",
+                                     "model.positions=32") for word in ("--set", setting)]
+    metrics = place / OUT / "metrics.jsonl"
+    metrics.unlink()
+    with subprocess.Popen([SAMEGRAD, "train", *TEXT, *settings, "--nproc", str(processes), "--quiet"], cwd=place / "run",
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as started:
+        while not metrics.exists() or b"\n" not in metrics.read_bytes():
+            assert started.poll() is None, started.stderr.read()
+            time.sleep(0.01)
+        os.truncate(place / "run" / name, 0)
+        _, said = started.communicate(timeout=60)
+    assert started.returncode == 2, said
+    assert pathlib.Path(name).name in said.splitlines()[0] and told in said.splitlines()[0], said
+    assert processes > 1 or len(said.splitlines()) == 1, said
 
 
 def test_a_nul_in_a_configured_path_is_no_other_file(place):

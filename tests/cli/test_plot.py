@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pathlib
+import resource
 import struct
 import subprocess
 import xml.etree.ElementTree as xml
@@ -14,9 +15,13 @@ BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def plot(run, **environment):
+def plot(run, most_mib=None, **environment):
+    def limit():
+        if most_mib is not None:
+            resource.setrlimit(resource.RLIMIT_DATA, (most_mib << 20, most_mib << 20))
+
     return subprocess.run([BIN / "samegrad", "plot", "--run", run], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, **environment})
+                          preexec_fn=limit, env={**os.environ, **environment})
 
 
 def line(run_id, kind, update):
@@ -127,6 +132,17 @@ def test_files_of_another_form_are_refused_by_name(run, name, content):
     assert result.returncode == 2
     assert name in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_long_file_is_read_line_by_line(run):
+    entry = json.dumps(line("z", "continuous", 7777))
+    entry = entry.replace("}", ', "note": "' + "n" * 1500 + '"}', 1)  # 40 MB, of which a figure shows little
+    with (run / "outputs/metrics.jsonl").open("w") as metrics:
+        for update in range(1, 20_001):
+            metrics.write(entry.replace("7777", str(update)) + "\n")
+    result = plot(run, most_mib=64)
+    assert result.returncode == 0, result
+    assert "20,000" in "".join(xml.parse(run / "outputs/figures/loss.svg").getroot().itertext())
 
 
 def test_text_runs_show_bits_per_byte(run):

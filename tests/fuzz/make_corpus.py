@@ -62,7 +62,7 @@ def manifest():
               ("model.safetensors", "optimizer.safetensors", "state.json", "rank-0.json")]
     good = {"format": "samegrad checkpoint", "format_version": 1, "update": 50, "run_id": "r", "facts": {}, "files": listed}
     changed = {
-        "good": {}, "version": {"format_version": 2}, "negative": {"update": -1}, "huge": {"update": 2**64 - 1},
+        "good": {}, "version": {"format_version": 3}, "negative": {"update": -1}, "huge": {"update": 2**64 - 1},
         "huge-size": {"files": [{**listed[0], "size": 2**64 - 1}, *listed[1:]]},
         "parent": {"files": [{**listed[0], "name": "../model.safetensors"}, *listed[1:]]},
         "absolute": {"files": [{**listed[0], "name": "/etc/passwd"}, *listed[1:]]},
@@ -71,6 +71,11 @@ def manifest():
         "file-is-text": {"files": ["a", "b", "c", "d"]}, "run-id": {"run_id": "\x1b[2J\n"},
         "deep-facts": {"facts": json.loads("[" * 90 + "]" * 90)},
     }
+    entry = {"name": "w", "size": 4, "xxh3": "ab" * 16}
+    for name, tensors in {"tensors": [entry], "tensors-empty": [], "tensors-too-large": [entry, entry],
+                          "tensors-huge": [{**entry, "size": 2**64 - 1}], "tensors-negative": [{**entry, "size": -4}],
+                          "tensors-name": [{**entry, "name": "\x1b[2J" * 999}], "tensors-text": "w"}.items():
+        changed[name] = {"format_version": 2, "files": [{**listed[0], "tensors": tensors}, *listed[1:]]}
     for name, change in changed.items():
         seed("manifest", name, json.dumps({**good, **change}, indent=2).removesuffix("\n}"))
     text = json.dumps(good, indent=2).removesuffix("\n}") + ',\n  "sha256": "'
@@ -287,5 +292,28 @@ def environment():
         seed("environment", name, text)
 
 
-for make in (safetensors, manifest, json_files, checkpoint, config, samples, index, data_lock, metrics, report, failure_report, names, environment):
+def status_record():
+    def record(identity=(), moment=(), current=0):
+        who = {"magic": 0x5355544154534753, "version": 1, "bytes": 472, "rank": 1, "world": 2, "pid": 77, "unused": 0, "start": 5,
+               "realtime": 1, "boot": 1, "pid_space": b"boot:pid", "host": b"host", **dict(identity)}
+        what = {"state": 2, "operation": 2, "root": 0, "dtype": 1, "bytes": 64, "call_update": 3, "collectives": 9, "update": 3,
+                "entered_realtime": 1, "entered_boot": 1, "progress_realtime": 1, "progress_boot": 1, "phase": b"exchange",
+                "name": b"gradient", **dict(moment)}
+        moment_bytes = struct.pack("<IIiIQqqqqqqq24s48s", *what.values())
+        return struct.pack("<QIIiiiiQqq40s64s", *who.values()) + struct.pack("<Q", current) + 2 * moment_bytes
+
+    seeds = {
+        "good": record(), "odd": record(current=2**64 - 1), "cut": record()[:471], "long": record() + b"\0", "zeros": bytes(472), "ones": b"\xff" * 472,
+        "version": record({"version": 2}), "size": record({"bytes": 2**32 - 1}), "rank": record({"rank": -1}), "world": record({"world": 2**31 - 1}),
+        "pid": record({"pid": -1}), "no-nul": record({"host": b"h" * 64}), "escape": record({"host": b"\x1b[2J"}), "behind-nul": record({"host": b"a\0b"}),
+        "state": record(moment={"state": 2**32 - 1}), "operation": record(moment={"operation": 99}), "dtype": record(moment={"dtype": 99}),
+        "root": record(moment={"root": -(2**31)}), "count": record(moment={"collectives": -1}), "time": record(moment={"progress_boot": -(2**63)}),
+        "name": record(moment={"name": b"n" * 48}), "phase": record(moment={"phase": b"\n"}),
+    }
+    for name, data in seeds.items():
+        seed("status_record", name, data)
+
+
+for make in (safetensors, manifest, json_files, checkpoint, config, samples, index, data_lock, metrics, report, failure_report, names, environment,
+             status_record):
     make()

@@ -14,6 +14,10 @@ void read(std::string_view text) {
     fuzz::require(manifest.files.size() >= 3, "a manifest lists its files");
     for (const ManifestFile& file : manifest.files) {
       fuzz::require(file.name.find('/') == std::string::npos && file.size >= 0, "a listed file is in the folder");
+      std::int64_t rest = file.size;
+      for (const ManifestTensor& tensor : file.tensors) rest -= tensor.size;
+      fuzz::require(rest >= 0, "the tensors lie in their file");
+      fuzz::require(damaged_place(file, text.substr(0, text.size() / 2)).size() < 16'384, "the damaged place is short");
     }
   });
 }

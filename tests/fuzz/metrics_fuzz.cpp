@@ -10,7 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const fuzz::ScratchFolder kFolder;
   const std::filesystem::path file = kFolder.write("metrics.jsonl", fuzz::text_of(data, size));
   fuzz::may_refuse({ExitCode::kBadInput}, [&] {
-    const RunHistory history = run_history(read_metrics(file));
+    const RunHistory history = run_history([&](const std::function<void(const Json&)>& take) {
+      for_each_metrics_line(file, [&](const Json& line, std::int64_t) { take(line); });
+    });
     fuzz::require(!loss_figure(history.loss).empty(), "a figure is drawn");
     fuzz::require(!tokens_figure(history.windows).empty(), "a figure is drawn");
     fuzz::require(!rank_time_figure(history.ranks).empty(), "a figure is drawn");

@@ -22,5 +22,6 @@ def sign_file_again(checkpoint, name):
         for part in manifest["files"]:
             if part["name"] == name:
                 part.update(size=len(content), sha256=hashlib.sha256(content).hexdigest())
+                part.pop("tensors", None)
 
     sign_again(checkpoint, update)

@@ -48,14 +48,16 @@ def change_tensors(checkpoint, change):
 
 
 DAMAGE = {
-    "flipped bit": (lambda folder: flip(folder / "model.safetensors"), "model.safetensors: damaged"),
+    "flipped bit": (lambda folder: flip(folder / "model.safetensors"), "model.safetensors: damaged: tensor 'head.bias': SHA-256"),
     "damaged manifest": (lambda folder: flip(folder / "manifest.json"), "manifest.json: cut or damaged"),
     "missing file": (lambda folder: (folder / "state.json").unlink(), "state.json: missing"),
     "FIFO": (lambda folder: replace_by_fifo(folder / "optimizer.safetensors"),
              "optimizer.safetensors: not a regular file"),
 }
 TENSORS = {
-    "missing tensor": (lambda tensors: tensors.pop("head.bias"), "model.safetensors: "),
+    "missing tensor": (lambda tensors: tensors.pop("head.bias"), "model.safetensors: tensor 'head.bias' is missing"),
+    "surplus tensor": (lambda tensors: tensors.update({"more": np.zeros(3, np.float32)}),
+                       "model.safetensors: tensor 'more' is surplus"),
     "another shape": (lambda tensors: tensors.update({"head.bias": np.zeros(3, np.float32)}),
                       "model.safetensors: tensor 'head.bias'"),
     "another name": (lambda tensors: tensors.update({"head.bias2": tensors.pop("head.bias")}),
@@ -88,3 +90,21 @@ def test_its_path_is_refused_with_the_file_and_tensor_and_nothing_is_changed(tmp
     assert refused.returncode == 3, refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1 and said in refused.stderr, refused.stderr
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+
+
+def steps(folder):
+    return sorted(path.name for path in (folder / "artifacts/checkpoints").iterdir())
+
+
+def test_a_resume_from_an_older_one_takes_back_what_came_after_it(tmp_path):
+    """Its own checkpoints are what stays and what is gone on from, not those of before, which are of another length."""
+    train = ["train", "--quiet", *settings(*SMALL[:4], "checkpoint.every=1", "schedule.kind=cosine")]
+    done(tmp_path, SAMEGRAD, *train, *settings("plan.updates=6", "plan.stop_at=0"))
+    kept = settings("plan.updates=9", "plan.stop_at=4", "checkpoint.keep=1")
+    done(tmp_path, SAMEGRAD, *train, *kept, "--resume", "artifacts/checkpoints/step-0002")
+    assert steps(tmp_path) == ["step-0004", "step-0005", "step-0006"]
+    rest = settings("plan.updates=9", "plan.stop_at=0", "checkpoint.keep=2")
+    resumed = done(tmp_path, SAMEGRAD, *train, *rest, "--resume", "latest")
+    assert "step-0006: of a part of the run that a resume from update 2 took back" in resumed.stderr
+    assert steps(tmp_path) == ["step-0008", "step-0009"]
+    assert list(hashes(tmp_path, "resumed", ranks=1)) == [3, 4, 5, 6, 7, 8, 9]

@@ -1,5 +1,6 @@
 """`train --max-restarts`: after a failure it goes on from the newest checkpoint, and changes no bit by that."""
 
+import json
 import os
 import pathlib
 import signal
@@ -82,6 +83,15 @@ def test_before_the_first_checkpoint_a_restart_resumes_from_what_was_given(tmp_p
     assert result.returncode == 0, result.stderr
     after = hashes(tmp_path / "second", "resumed")
     assert after == {update: uninterrupted[update] for update in range(5, 9)}
+
+
+def test_a_new_run_that_dies_before_it_begins_is_started_again_and_no_older_one_resumed(tmp_path, uninterrupted):
+    done(tmp_path, SAMEGRAD, "train", "--nproc", 1, *SHORT)
+    result = run(tmp_path, FAULTY, *CONTINUOUS, "--nproc", 3, "--max-restarts", 3, "--min-nproc", 2, *SHORT,
+                 fault="rank=2,step=0,phase=prepare,kind=kill9")
+    assert result.returncode == 0, result.stderr
+    assert not any(line["kind"] == "resumed" for line in map(json.loads, (tmp_path / "outputs/metrics.jsonl").open()))
+    assert hashes(tmp_path) == uninterrupted
 
 
 def test_a_crash_loop_without_progress_ends_early_and_says_so(tmp_path):

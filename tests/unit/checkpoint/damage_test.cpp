@@ -39,6 +39,38 @@ TEST(CheckpointDamage, AnUnlistedFileIsNamed) {
   EXPECT_FALSE(is_refused(checkpoint));
 }
 
+TEST(CheckpointDamage, TheTensorIsNamedWhoseBytesAreNotThoseThatWereSaved) {
+  const TemporaryFolder folder;
+  const std::filesystem::path checkpoint = save_small(folder.path(), 2);
+  for (const char* name : {"model.safetensors", "optimizer.safetensors"}) {
+    const std::string whole = file_text(checkpoint / name);
+    const SafetensorsFile file(checkpoint / name);
+    std::size_t at = whole.size();
+    for (const TensorView& tensor : file.tensors()) at -= tensor.bytes.size();
+    const auto refusal_of = [&](const std::string& bytes) {
+      const std::filesystem::path aside = checkpoint / ".." / "aside";  // the mapped file keeps its bytes
+      write_text(aside, bytes);
+      std::filesystem::rename(aside, checkpoint / name);
+      return error_text<CheckError>([&] { verify_checkpoint(checkpoint); });
+    };
+    const std::string start = (checkpoint / name).string() + ": damaged: ";
+    std::string changed = whole;
+    changed[at - 1] ^= 1;  // the last of the header's spaces
+    EXPECT_NE(refusal_of(changed).find(start + "its header: SHA-256 "), std::string::npos);
+    for (const TensorView& tensor : file.tensors()) {
+      const std::string named = start + "tensor '" + tensor.name + "': ";
+      changed = whole;
+      changed[at + tensor.bytes.size() - 1] ^= 1;
+      EXPECT_NE(refusal_of(changed).find(named + "SHA-256 "), std::string::npos) << refusal_of(changed);
+      at += tensor.bytes.size();
+    }
+    const std::string last = start + "tensor '" + file.tensors().back().name + "': ";
+    EXPECT_NE(refusal_of(whole.substr(0, whole.size() - 1)).find(last + std::to_string(whole.size() - 1) + " bytes"),
+              std::string::npos);
+    EXPECT_EQ(refusal_of(whole), "");
+  }
+}
+
 TEST(CheckpointDamage, SwappedRankFilesAreRefused) {
   const TemporaryFolder folder;
   const std::filesystem::path checkpoint = save_small(folder.path(), 2);

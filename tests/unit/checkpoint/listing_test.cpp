@@ -188,6 +188,39 @@ TEST(PruneCheckpoints, KeepsBesidesThoseWhoseUpdateKeepEveryDivides) {
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-0010", "step-0020", "step-0030"}));
 }
 
+TEST(PruneCheckpoints, TheOneJustSavedStaysThoughNewerOnesOfBeforeAResumeAreThere) {
+  const TemporaryFolder folder;
+  for (const std::int64_t update : {1, 2, 3, 8, 9}) save_small(folder.path(), update);
+  EXPECT_EQ(prune_checkpoints(folder.path(), "run-a", {.keep = 1, .saved = 3}),
+            (std::vector<std::filesystem::path>{folder.path() / "step-0002", folder.path() / "step-0001"}));
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-0003", "step-0008", "step-0009"}));
+}
+
+TEST(PruneCheckpoints, ThoseThatAResumeTookBackAreNeitherTheLatestNorCountedNorRemoved) {
+  const TemporaryFolder folder;
+  RunLegs legs;
+  const auto save = [&](std::int64_t update, const std::string& leg) {
+    SmallContent small;
+    small.content.manifest_facts["leg"] = leg;
+    save_checkpoint(folder.path(), update, small.content);
+  };
+  const std::string first = legs.begin(0);
+  for (const std::int64_t update : {2, 4, 5, 6, 9}) save(update, first);
+  const std::string second = legs.begin(2);
+  EXPECT_EQ(find_latest(folder.path(), "run-a", legs).found->update, 2);
+  for (const std::int64_t update : {4, 8}) save(update, second);
+  const LatestCheckpoint latest = find_latest(folder.path(), "run-a", legs);
+  EXPECT_EQ(latest.found->update, 8);
+  ASSERT_EQ(latest.passed_over.size(), 1U);
+  EXPECT_NE(latest.passed_over[0].problem.find("step-0009: of a part of the run that a resume from update 2 took back"),
+            std::string::npos);
+  prune_checkpoints(folder.path(), "run-a", {.keep = 2, .saved = 8}, real_files(), legs);
+  EXPECT_EQ(names_in(folder.path()),
+            (std::vector<std::string>{"step-0004", "step-0005", "step-0006", "step-0008", "step-0009"}));
+  damage(folder.path() / "step-0008");
+  EXPECT_EQ(find_latest(folder.path(), "run-a", legs).found->update, 4);
+}
+
 TEST(PruneCheckpoints, KeepZeroKeepsAll) {
   const TemporaryFolder folder;
   save_small(folder.path(), 1);

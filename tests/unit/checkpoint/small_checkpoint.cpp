@@ -65,6 +65,7 @@ void forge(const std::filesystem::path& checkpoint, std::size_t index, const std
   Manifest manifest = read_manifest(checkpoint);
   manifest.files[index].size = static_cast<std::int64_t>(text.size());
   manifest.files[index].sha256 = sha256_hex(text);
+  manifest.files[index].tensors = {};
   write_text(checkpoint / manifest.files[index].name, text);
   write_text(checkpoint / kManifestFile, manifest_text(manifest));
 }

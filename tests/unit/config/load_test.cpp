@@ -117,10 +117,32 @@ TEST_F(LoadConfig, RefusesUnknownNamesWithTheNearestOneAndThePlace) {
             place + ":3: unknown key 'plan.update', did you mean 'plan.updates'?");
   EXPECT_EQ(refused("plans:\n  updates: 3\n"), place + ":1: unknown section 'plans', did you mean 'plan'?");
   EXPECT_EQ(refused("lerning_rate: 3\n"), place + ":1: unknown key 'lerning_rate', did you mean 'learning_rate'?");
-  EXPECT_EQ(refused("zzzzzzzz: 3\n"), place + ":1: unknown key 'zzzzzzzz'");
+  EXPECT_EQ(refused("zzzzzzzz: 3\n"), place +
+                                          ":1: unknown key 'zzzzzzzz'; `samegrad config` lists all; leave it "
+                                          "out where samegrad has no such setting");
   EXPECT_EQ(set_refused("accumulation=3"),
             "[config] --set accumulation=3: unknown key 'accumulation', did you mean 'plan.accumulation'?");
   EXPECT_NE(set_refused("plan.updates").find("needs key=value"), std::string::npos);
+}
+
+TEST_F(LoadConfig, TellsAllFaultsOfASourceByOneError) {
+  const std::string at = " " + file_.string() + ":";
+  const std::string names = refused(
+      "fp16: true\nseed: 3\nbf16: true\nplan:\n  update: 3\n  updates: 5\nzzzzzzzz: 3\nlabel_smoothing_factor: 0.1\n");
+  EXPECT_TRUE(names.starts_with("[config] 5 faults (1)" + at + "1: fp16: 'true' is not offered: ")) << names;
+  for (const std::string& part : {"(2)" + at + "3: bf16: ", "(3)" + at + "5: unknown key 'plan.update'",
+                                 "(4)" + at + "7: unknown key", "(5)" + at + "8: label_smoothing_factor: "}) {
+    EXPECT_NE(names.find(part), std::string::npos) << part << " in " << names;
+  }
+  EXPECT_EQ(std::count(names.begin(), names.end(), '\n'), 0);
+  const std::string values = refused("seed: a\nplan:\n  updates: b\n");
+  EXPECT_TRUE(values.starts_with("[config] 2 faults (1)" + at + "1: seed: 'a' ")) << values;
+  EXPECT_NE(values.find("(2)" + at + "3: plan.updates: 'b' "), std::string::npos) << values;
+  std::string many;
+  for (int i = 0; i < 1'000; ++i) many += "zzzzzzzz" + std::to_string(i) + ": 1\n";
+  EXPECT_TRUE(refused(many).starts_with("[config] the first 20 faults (1)" + at + "1: unknown key"));
+  EXPECT_LT(refused(many).size(), 5'000U);
+  EXPECT_TRUE(set_refused("accumulation=3").starts_with("[config] --set accumulation=3: "));
 }
 
 TEST_F(LoadConfig, RefusesWrongTypesNamingValueAndWhatIsAllowed) {

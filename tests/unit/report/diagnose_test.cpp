@@ -247,5 +247,15 @@ TEST(Diagnose, TextAndJsonSayThePattern) {
   EXPECT_NE(diagnosis_text(diagnose(random_set(2), b), {}).find("no known pattern"), std::string::npos);
 }
 
+TEST(Diagnose, TextTellsTheFirstProblemsOfManyAndJsonAll) {
+  Diagnosis diagnosis;
+  for (int i = 0; i < 1'020; ++i) diagnosis.problems.push_back("t" + std::to_string(i) + ": missing");
+  const std::string text = diagnosis_text(diagnosis, {});
+  EXPECT_NE(text.find("t19: missing"), std::string::npos);
+  EXPECT_EQ(text.find("t20: missing"), std::string::npos);
+  EXPECT_NE(text.find("1,000 more"), std::string::npos) << text;
+  EXPECT_EQ(diagnosis_to_json(diagnosis)["problems"].size(), 1'020U);
+}
+
 }  // namespace
 }  // namespace samegrad

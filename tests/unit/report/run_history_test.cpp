@@ -65,6 +65,17 @@ TEST(RunHistory, ValidationAndNonFiniteLossesAreRead) {
   EXPECT_EQ(history.loss.validation[1].update, 20);
 }
 
+TEST(RunHistory, MoreNumbersThanAFigureShowsAreRefusedBeforeTheyFillTheMemory) {
+  Json wide = line("a", "continuous", 1, 1.0);
+  wide["ranks"] = std::vector<Json>(1'000, wide["ranks"][0]);
+  std::int64_t read = 0;
+  const MetricsLines endless = [&](const std::function<void(const Json&)>& take) {
+    for (read = 0; read < 100'000; ++read) take(wide);
+  };
+  EXPECT_THROW(run_history(endless), InputError);
+  EXPECT_EQ(read, 3'996) << "with 1,001 numbers a line";
+}
+
 TEST(RunHistory, LinesOfAnotherFormAreRefused) {
   EXPECT_THROW(run_history(std::vector<Json>{Json{{"a", 1}}}), InputError);
   EXPECT_THROW(run_history(std::vector<Json>{Json(3)}), InputError);
