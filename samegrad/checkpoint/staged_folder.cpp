@@ -11,6 +11,7 @@
 #include "samegrad/base/fault_point.h"
 #include "samegrad/checkpoint/leftovers.h"
 #include "samegrad/checkpoint/step_name.h"
+#include "samegrad/kernels/xxh3.h"
 
 namespace samegrad {
 namespace {
