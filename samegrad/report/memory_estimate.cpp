@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "samegrad/kernels/attention.h"
+
 namespace samegrad {
 namespace {
 
@@ -13,11 +15,10 @@ std::int64_t optimizer_blocks(const OptimizerConfig& optimizer) {
 }
 
 // Values that one token leaves for backward. A layer keeps the inputs of its two norms and their outputs, q, k and v,
-// the mixed values three times (per sample, joined, projected), and the activation function's values and slopes.
-std::int64_t values_per_token(const ModelConfig& model, std::int64_t longest_sequence) {
-  std::int64_t layer = 10 * model.width + 2 * model.feed_forward;
-  // Attention weights are kept only where dropout works on them: scores, softmax, mask, product.
-  if (model.dropout > 0.0) layer += 3 * model.width + 4 * model.heads * longest_sequence;
+// what attention mixed and two numbers a row and head, and the activation function's values and slopes.
+std::int64_t values_per_token(const ModelConfig& model) {
+  std::int64_t layer = 8 * model.width + 2 * model.heads + 2 * model.feed_forward;
+  if (model.dropout > 0.0) layer += 3 * model.width;
   const std::int64_t choices = model.kind == "encoder" ? model.classes : model.vocabulary;
   // Recomputed, a layer keeps its input; in backward one layer at a time has all.
   const std::int64_t layers = model.gradient_checkpointing ? model.layers * model.width + layer : model.layers * layer;
@@ -35,7 +36,9 @@ MemoryEstimate estimate_memory(const RunConfig& config, std::int64_t parameters,
   return {.parameters = block,
           .optimizer = optimizer_blocks(config.optimizer) * block,
           .gradients = gradient_blocks * block,
-          .activations = atom_tokens * values_per_token(config.model, longest_sequence) * kFloatBytes};
+          .activations = (atom_tokens * values_per_token(config.model) +
+                          attention_scratch_elements(longest_sequence, config.model.width / config.model.heads)) *
+                         kFloatBytes};
 }
 
 }  // namespace samegrad

@@ -12,7 +12,7 @@ struct MemoryEstimate {
   std::int64_t parameters = 0;
   std::int64_t optimizer = 0;
   std::int64_t gradients = 0;    ///< the atom being computed, the subtrees waiting for their partners, the result
-  std::int64_t activations = 0;  ///< of one atom: what forward keeps for backward
+  std::int64_t activations = 0;  ///< of one atom: what forward keeps for backward, and attention's working memory
 
   std::int64_t total() const { return parameters + optimizer + gradients + activations; }
 };

@@ -49,17 +49,21 @@ TEST(MemoryEstimate, CountsBlocksOfTheOptimizerAndTheAtomTree) {
   EXPECT_EQ(estimate_memory(config, parameters, 100, 10).optimizer, 8000);
 }
 
-TEST(MemoryEstimate, ActivationsGrowWithTokensAndDropoutKeepsAttentionWeights) {
+TEST(MemoryEstimate, ActivationsGrowWithTokensAndWithTheLongestSequenceButNotItsSquare) {
   RunConfig config;
-  const std::int64_t hundred = estimate_memory(config, 1, 100, 50).activations;
-  EXPECT_EQ(estimate_memory(config, 1, 200, 50).activations, 2 * hundred);
-  EXPECT_EQ(estimate_memory(config, 1, 100, 500).activations, hundred);
+  const auto activations = [&](std::int64_t tokens, std::int64_t longest) {
+    return estimate_memory(config, 1, tokens, longest).activations;
+  };
+  const std::int64_t of_a_hundred = activations(200, 64) - activations(100, 64);
+  EXPECT_EQ(activations(300, 64) - activations(200, 64), of_a_hundred);
+  config.model.dropout = 0.1;  // masks of attention's weights are not kept
+  const std::int64_t of_a_thousand = activations(10'000, 2'048) - activations(10'000, 1'024);
+  EXPECT_GT(of_a_thousand, 0);
+  EXPECT_EQ(activations(10'000, 3'072) - activations(10'000, 2'048), of_a_thousand);
   config.model.layers = 8;
-  const std::int64_t eight_layers = estimate_memory(config, 1, 100, 50).activations;
+  const std::int64_t eight_layers = activations(10'000, 64);
   config.model.gradient_checkpointing = true;
-  EXPECT_LT(estimate_memory(config, 1, 100, 50).activations, eight_layers / 3);
-  config.model.dropout = 0.1;
-  EXPECT_GT(estimate_memory(config, 1, 100, 500).activations, estimate_memory(config, 1, 100, 50).activations);
+  EXPECT_LT(activations(10'000, 64), eight_layers / 3);
 }
 
 }  // namespace
