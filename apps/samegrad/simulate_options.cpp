@@ -9,7 +9,7 @@ namespace samegrad {
 namespace {
 
 constexpr std::int64_t kMostAtoms = std::int64_t{1} << 20;  // as the config allows
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
 
 void add_whole(CLI::App& command, const std::string& option, std::int64_t most, std::int64_t& value,
                const std::string& description) {

@@ -15,9 +15,9 @@ constexpr std::int64_t kFloatBytes = 4;
 constexpr std::int64_t kBytesOfAddition = 3 * kFloatBytes;
 /// Small messages of an update that go to all: agreement, failures, loss sums, learning rate, rank shares, metrics.
 constexpr std::int64_t kSmallExchanges = 6;
-/// Communicator::piece_bytes of shm, and of gloo.
-constexpr std::int64_t kPieceOnHost = std::int64_t{1} << 18;
-constexpr std::int64_t kPieceOnNetwork = std::int64_t{1} << 22;
+/// Communicator::piece_bytes of gloo. Ranks of one host need no pieces: they read and write each other's memory.
+constexpr std::int64_t kPieceBytes = std::int64_t{1} << 22;
+constexpr double kMeetingsInPlace = 2.0;
 
 /// The other ranks, as a rank of a full host sees them.
 struct Peers {
@@ -102,11 +102,11 @@ SimulatedRow row_of(const SimulatedWork& work, const SimulatedMachine& machine, 
   row.mean_compute_seconds = compute.mean;
 
   const Peers peers = peers_of(machine, world_size);
-  const ExchangeCost cost =
-      exchange_cost(ranges, work.flat_elements, kFloatBytes, row.hosts == 1 ? kPieceOnHost : kPieceOnNetwork);
+  const ExchangeCost cost = exchange_cost(ranges, work.flat_elements, kFloatBytes, kPieceBytes);
   row.subtrees = cost.subtrees;
+  const bool in_place = row.hosts == 1;
   // What a host's ranks share: two slots and a record each. Between hosts, Gloo has no such memory.
-  if (world_size > 1 && row.hosts == 1) {
+  if (world_size > 1 && in_place) {
     row.shared_memory = static_cast<std::int64_t>(2 * kDefaultSlotBytes + sizeof(ShmRankRecord));
   }
   const auto others = static_cast<double>(world_size - 1);
@@ -123,15 +123,15 @@ SimulatedRow row_of(const SimulatedWork& work, const SimulatedMachine& machine, 
   if (world_size > 1) {
     row.canonical.seconds.exchange =
         all_to_all_seconds(machine, peers, shard_bytes * static_cast<double>(cost.subtrees + 1),
-                           static_cast<double>(2 * cost.pieces)) +
+                           in_place ? kMeetingsInPlace : static_cast<double>(2 * cost.pieces)) +
         sum_seconds(static_cast<double>(all_subtrees - 1));
     row.native.seconds.exchange = ring_seconds(machine, peers, shard_bytes, 2.0 * others) + sum_seconds(others);
   }
   row.canonical.bytes_sent = cost.volume.bytes_sent;
   row.canonical.bytes_received = cost.volume.bytes_received;
   row.native.bytes_sent = row.native.bytes_received = 2 * (world_size - 1) * cost.shard * kFloatBytes;
-  row.canonical.exchange_memory = cost.temporary_bytes;
-  row.canonical.memory = held + cost.temporary_bytes;
+  row.canonical.exchange_memory = in_place ? 0 : cost.temporary_bytes;
+  row.canonical.memory = held + row.canonical.exchange_memory;
   row.native.memory = held;
   return row;
 }

@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 
 import pytest
+from safetensors.numpy import load_file
 
 BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
 # 2 x 5 atoms: for 3, 4, 6, 7 and 8 ranks their ranges are no whole subtrees. 33 parameters a row: shards with a remainder.
@@ -17,7 +18,8 @@ RANKS = range(1, 9)
 
 
 def samegrad(*words):
-    done = subprocess.run([BIN / "samegrad", *map(str, words), *SETS], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([BIN / "samegrad", *map(str, words[:1]), *SETS, *map(str, words[1:])], capture_output=True, text=True,
+                          timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -59,3 +61,14 @@ def test_exchanged_bytes_and_gradient_buffers_are_those_of_a_real_run(run, simul
 def test_a_run_of_another_number_of_ranks_is_told_apart(simulated):
     sent = [simulated[ranks]["canonical"]["bytes_sent"] for ranks in RANKS]
     assert len(set(sent)) == len(sent)
+
+
+@pytest.mark.parametrize("settings", [["optimizer.kind=sgd"], ["optimizer.momentum=0.9"], ["optimizer.kind=adamw"]])
+def test_parameters_and_optimizer_take_the_memory_of_the_tensors_that_a_run_saves(tmp_path, settings):
+    sets = [word for setting in settings for word in ("--set", setting)]
+    memory = json.loads(samegrad("simulate", "--json", "--world-sizes", "1", *sets))["memory"]
+    samegrad("train", "--nproc", 1, "--quiet", "--run", tmp_path, *sets)
+    saved, = (tmp_path / "artifacts/checkpoints").iterdir()
+    for name, said in (("model", memory["parameters"]), ("optimizer", memory["optimizer"])):
+        tensors = load_file(saved / f"{name}.safetensors")
+        assert sum(tensor.nbytes for tensor in tensors.values() if tensor.ndim > 0 and tensor.size > 1) == said

@@ -72,7 +72,7 @@ TEST(Simulation, ALinkIsPaidByBytesAndByMessages) {
   EXPECT_DOUBLE_EQ(bytes.canonical.seconds.exchange, 2.0);
   EXPECT_DOUBLE_EQ(bytes.native.seconds.exchange, 2.0);
   const SimulatedRow messages = simulate_update(work_of({1.0, 1.0}), machine_of(kMuch, {kMuch, 1.0}), 2);
-  EXPECT_NEAR(messages.canonical.seconds.exchange, 2.0, 1e-12) << "one piece: an all-to-all and an all-gather";
+  EXPECT_NEAR(messages.canonical.seconds.exchange, 2.0, 1e-12) << "two meetings";
   EXPECT_NEAR(messages.native.seconds.exchange, 2.0, 1e-12) << "a ring of two: two steps";
 }
 
@@ -95,7 +95,11 @@ TEST(Simulation, MemoryIsTheSumOfItsParts) {
   EXPECT_EQ(row.gradient_buffers, 3) << "a rank's 4 atoms: two waiting sums and the atom itself";
   EXPECT_EQ(row.gradient_memory, 3 * 4 * work.flat_elements);
   EXPECT_EQ(row.native.memory, work.memory.total() + row.gradient_memory + row.shared_memory);
-  EXPECT_EQ(row.canonical.memory, row.native.memory + row.canonical.exchange_memory);
+  EXPECT_EQ(row.canonical.exchange_memory, 0) << "in place on one host";
+  const SimulatedRow hosts = simulate_update(work, {.ranks_per_host = 1}, 2);
+  EXPECT_EQ(hosts.shared_memory, 0);
+  EXPECT_GT(hosts.canonical.exchange_memory, 0);
+  EXPECT_EQ(hosts.canonical.memory, hosts.native.memory + hosts.canonical.exchange_memory);
 }
 
 TEST(Simulation, RanksWithoutAtomsOnlyCost) {
