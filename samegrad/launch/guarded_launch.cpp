@@ -158,7 +158,15 @@ LaunchResult died(int status) {
   const int code = signal != 0 ? 128 + signal : 1;
   const std::string how =
       signal != 0 ? "signal " + std::to_string(signal) : "exit code " + std::to_string(WEXITSTATUS(status));
-  return {code, {"[launch] one of the launcher's own processes was ended (" + how + "); the workers were killed"}, {}};
+  const std::string line =
+      "[launch] one of the launcher's own processes was ended (" + how + "); the workers were killed";
+  return {code,
+          {line},
+          Json{{"exit_code", code},
+               {"kind", "launcher"},
+               {"culprit", nullptr},
+               {"consequences", Json::array()},
+               {"lines", {line}}}};
 }
 
 int end_of(int pid) {

@@ -27,6 +27,7 @@ LaunchResult run_attempts(const LaunchOptions& options, const GuardedSide& side,
   int processes = options.processes;
   for (int attempt = 0;; ++attempt) {
     const bool first = attempt == 0 || !options.restart_arguments;
+    const auto begin = std::chrono::steady_clock::now();
     AttemptResult ended = run_attempt(options,
                                       {.attempt = attempt,
                                        .processes = processes,
@@ -34,6 +35,7 @@ LaunchResult run_attempts(const LaunchOptions& options, const GuardedSide& side,
                                        .news = news,
                                        .folder = folder / ("attempt_" + std::to_string(attempt))},
                                       side);
+    ended.end.lasted = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
     ends.push_back(ended.end);
     const RestartDecision decision = decide_restart(ends, options.restarts);
     LaunchResult& result = ended.result;
@@ -61,8 +63,12 @@ LaunchResult launch_workers(const LaunchOptions& options) {
                                    std::to_string(kMostLocalProcesses));
   }
   const PrivateFolder folder;
-  return run_guarded([&](const GuardedSide& side) { return run_attempts(options, side, folder.path()); },
-                     [&] { folder.remove(); });
+  LaunchResult result = run_guarded([&](const GuardedSide& side) { return run_attempts(options, side, folder.path()); },
+                                    [&] { folder.remove(); });
+  if (result.failure.is_object() && result.failure["kind"] == "launcher") {
+    write_failure(options, result);
+  }
+  return result;
 }
 
 }  // namespace samegrad

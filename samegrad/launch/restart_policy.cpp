@@ -1,5 +1,7 @@
 #include "samegrad/launch/restart_policy.h"
 
+#include <algorithm>
+
 namespace samegrad {
 namespace {
 
@@ -15,6 +17,17 @@ bool came_no_further(const AttemptEnd& before, const AttemptEnd& last) {
   }
   return last.progress ? last.update <= before.update
                        : last.update == before.update && last.collectives == before.collectives;
+}
+
+constexpr std::size_t kQuickAttempts = 5;
+constexpr std::chrono::seconds kQuick{10};
+
+/// The last attempts were too short for any progress, and ended alike.
+bool only_quick_ends(std::span<const AttemptEnd> ends) {
+  return ends.size() >= kQuickAttempts && std::ranges::all_of(ends.last(kQuickAttempts), [&](const AttemptEnd& end) {
+           return end.lasted < kQuick && end.exit_code == ends.back().exit_code &&
+                  end.processes == ends.back().processes;
+         });
 }
 
 std::string place_of(const AttemptEnd& end) {
@@ -58,6 +71,12 @@ RestartDecision decide_restart(std::span<const AttemptEnd> ends, const RestartLi
   if (last.update || last.progress) {
     return {false, 0,
             "stopped early after " + restarts_text(restarts) + ": two attempts in a row ended " + place_of(last)};
+  }
+  if (only_quick_ends(ends)) {
+    return {false, 0,
+            "stopped early after " + restarts_text(restarts) + ": " + std::to_string(kQuickAttempts) +
+                " attempts in a row ended with exit code " + std::to_string(last.exit_code) + " within " +
+                std::to_string(kQuick.count()) + " s"};
   }
   return {true, last.processes, again};
 }

@@ -1,6 +1,7 @@
 // Whether workers that failed are started again, and how many of them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,6 +24,7 @@ struct AttemptEnd {
   std::optional<std::int64_t> update{};   ///< the highest that a rank was in; nothing: not known
   std::int64_t collectives = 0;           ///< the highest count of a rank
   std::optional<std::string> progress{};  ///< LaunchOptions::progress after it; nothing: not known
+  std::chrono::milliseconds lasted{3'600'000};
 };
 
 struct RestartDecision {
@@ -34,7 +36,8 @@ struct RestartDecision {
 /// `ends`: all attempts so far, the newest last. Of two attempts in a row of as many processes with the same progress,
 /// where the second ended in no higher update, or, where the progress is not known, in the same one after as many
 /// collectives, they are a loop. The next one then has one process less, down to the limit; at the limit, where
-/// anything is known of the progress, it was the last. Local.
+/// anything is known of the progress, it was the last. Where nothing is known, they are a loop after five that ended
+/// alike within ten seconds each. Local.
 RestartDecision decide_restart(std::span<const AttemptEnd> ends, const RestartLimits& limits);
 
 }  // namespace samegrad

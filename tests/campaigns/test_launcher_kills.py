@@ -11,7 +11,7 @@ BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
 
 
 def test_no_process_of_the_job_outlives_the_launcher():
-    result = campaign(BIN / "samegrad", seed=11, budget=13)
+    result = campaign(BIN / "samegrad", seed=11, budget=13, bound_s=20)
     assert result["ok"] and len(result["by_victim"]) == 13, result
 
 

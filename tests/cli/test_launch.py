@@ -211,6 +211,16 @@ def test_the_same_report_as_json(tmp_path):
     assert [other["rank"] for other in failure["consequences"]] == [0] and failure["consequences"][0]["ended_by_launcher"]
 
 
+def test_the_death_of_a_process_of_the_launcher_itself_is_said_too(tmp_path):
+    words = [SAMEGRAD, "launch", "--nproc", "1", "--failure-json", tmp_path / "failure.json", "--", "sh", "-c",
+             "kill -9 $PPID; exec sleep 1000"]
+    result = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    line = "[launch] one of the launcher's own processes was ended (signal 9); the workers were killed"
+    assert (result.returncode, result.stderr.splitlines()[-1]) == (137, line)
+    failure = json.loads((tmp_path / "failure.json").read_text())
+    assert (failure["kind"], failure["exit_code"], failure["lines"], failure["culprit"]) == ("launcher", 137, [line], None)
+
+
 def test_each_line_has_its_ranks_prefix_and_files_hold_what_came(tmp_path):
     script = r"printf 'one\n 10%%\r 20%%\r'; echo two >&2; printf unfinished"
     result = launch(2, "sh", "-c", script, options=("--log-dir", tmp_path))
@@ -317,6 +327,13 @@ def test_a_failed_job_is_started_again_as_often_as_asked(tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {"attempt_0", "attempt_1", "attempt_2"}
     result = launch(2, "sh", "-c", script, options=("--max-restarts", "1"))
     assert result.returncode in (4, 5) and result.stderr.splitlines()[-1] == "[launch] gave up after 1 restart"
+
+
+def test_a_crash_loop_of_a_program_that_tells_nothing_of_its_progress_ends_early_and_says_so():
+    result = launch(2, "false", options=("--max-restarts", "99"))
+    assert result.returncode == 1
+    last = result.stderr.splitlines()[-1]
+    assert last == "[launch] stopped early after 4 restarts: 5 attempts in a row ended with exit code 1 within 10 s"
 
 
 def test_a_rank_that_fails_twice_at_the_same_place_costs_one_process(tmp_path):

@@ -118,7 +118,7 @@ TEST(Launch, ARankThatIsDoneBeforeItJoinsLeavesNobodyWaiting) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.culprit_rank, 1);
   EXPECT_THAT(result.lines.at(0),
-              ::testing::MatchesRegex(R"(\[launch\] rank 1 \(pid [0-9]+, exit code 0\) had ended .*)"
+              ::testing::MatchesRegex(R"(\[launch\] rank 1 \(pid [0-9]+, exit code 0\) ended before the others were done.*)"
                                       R"(until rank [02] gave up: .*its process ended with exit code )"
                                       R"(0 before it joined the others.*)"));
 }

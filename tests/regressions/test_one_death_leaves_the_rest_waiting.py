@@ -82,3 +82,19 @@ def test_two_interrupts_end_everything(tmp_path):
         time.sleep(0.02)
     assert training.wait(PATIENCE_S) != 0
     assert gone(tmp_path)
+
+
+def test_a_launcher_that_is_killed_by_its_name_leaves_nothing_not_even_what_its_workers_started(tmp_path):
+    """As `pkill -9 -f` does it, which kills every process whose command line fits."""
+    script = "setsid sleep 3600 & (setsid sleep 3601 &); touch $RANK; exec sleep 3602"
+    words = [str(FAULTY), "launch", "--nproc", "2", "--", "sh", "-c", script]
+    launcher = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + PATIENCE_S
+    while not all((tmp_path / name).exists() for name in "01") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    named = [pid for pid in workers_in(tmp_path) if b"samegrad\0launch\0" in open(f"/proc/{pid}/cmdline", "rb").read()]
+    assert launcher.pid in named and len(named) == 2, "the third one goes by another name"
+    for pid in named:
+        os.kill(pid, signal.SIGKILL)
+    assert launcher.wait(PATIENCE_S) == -signal.SIGKILL
+    assert gone(tmp_path)

@@ -77,6 +77,20 @@ TEST(RestartPolicy, WhereNothingIsKnownOfTheProgressAllRestartsAreUsed) {
   EXPECT_TRUE(decision({failed(std::nullopt), failed(std::nullopt)}, 9).restart);
 }
 
+TEST(RestartPolicy, WhereNothingIsKnownOfTheProgressFiveQuickEndsAlikeAreALoop) {
+  AttemptEnd quick = failed(std::nullopt);
+  quick.lasted = std::chrono::milliseconds(40);
+  EXPECT_TRUE(decision(Ends(4, quick), 99).restart);
+  EXPECT_EQ(decision(Ends(5, quick), 99).reason,
+            "stopped early after 4 restarts: 5 attempts in a row ended with exit code 137 within 10 s");
+  Ends mixed(5, quick);
+  mixed[2].lasted = std::chrono::minutes(5);
+  EXPECT_TRUE(decision(mixed, 99).restart);
+  mixed = Ends(5, quick);
+  mixed[0].exit_code = 1;
+  EXPECT_TRUE(decision(mixed, 99).restart);
+}
+
 TEST(RestartPolicy, ARankThatFailsTwiceAtTheSamePlaceCostsOneProcessDownToTheLimit) {
   const Ends twice{failed(4, "step-0002"), failed(4, "step-0002")};
   EXPECT_EQ(decision(twice, 9, 2).processes, 2);
