@@ -13,8 +13,8 @@ BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
 
 def test_a_kill_at_any_system_call_of_a_save_is_made_good_by_the_resume(tmp_path):
     result = tmp_path / "result.json"
-    done = subprocess.run([sys.executable, ROOT / "tests/campaigns/kill_at_syscalls.py", "--bin", BIN, "--budget", "4",
+    done = subprocess.run([sys.executable, ROOT / "tests/campaigns/kill_at_syscalls.py", "--bin", BIN, "--budget", "3",
                            "--json", result], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(result.read_text())
-    assert found["numbers"]["kills"] == found["numbers"]["same end"] >= 3 * len(FORMS)
+    assert found["numbers"]["kills"] == found["numbers"]["same end"] >= 2 * len(FORMS)

@@ -180,9 +180,7 @@ def test_what_is_no_good_file_is_refused_by_one_line(slot, place):
 def header_of_100_mb(kind):
     """What a header of the allowed size can hold most of."""
     most = 100_000_000
-    if kind == "tensors":
-        parts = (f'"{i:x}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}' for i in range(1_900_000))
-    elif kind == "dimensions":
+    if kind == "dimensions":
         parts = (f'"{i:x}":{{"dtype":"F32","shape":[{"0," * 63}0],"data_offsets":[0,0]}}' for i in range(500_000))
     elif kind == "names":
         parts = [f'"{i:0340x}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}' for i in range(249_999)]
@@ -197,13 +195,11 @@ def header_of_100_mb(kind):
         parts = ['"__metadata__":{' + ",".join(f'"{i}":"' + "t" * (30 << 20) + '"' for i in range(3)) + "}"]
     elif kind == "number":
         parts = ['"a":{"dtype":"F32","shape":[' + "1" * (most - 100) + ']}']
-    elif kind == "escapes":
-        parts = ['"' + "\\u0001" * (most // 6 - 20) + '":1']
     text = ("{" + ",".join(parts) + "}").encode()[:most]
     return struct.pack("<Q", most) + text.ljust(most)
 
 
-@pytest.mark.parametrize("kind", ["tensors", "dimensions", "names", "name", "broken text", "metadata", "texts", "number", "escapes"])
+@pytest.mark.parametrize("kind", ["dimensions", "names", "name", "broken text", "metadata", "texts", "number"])
 def test_a_header_of_100_mb_takes_at_most_600_mib(kind, place):
     (place / "run/a.safetensors").write_bytes(header_of_100_mb(kind))
     safetensors.numpy.save_file({"w": numpy.zeros(4, dtype=numpy.float32)}, place / "run/b.safetensors")
