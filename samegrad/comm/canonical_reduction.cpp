@@ -32,29 +32,47 @@ struct ExchangeLayout {
   }
 };
 
-using SubtreesByRank = std::vector<std::vector<AtomRange>>;
+/// All ranks' maximal subtrees, left to right.
+struct RankSubtrees {
+  std::vector<AtomRange> all;
+  std::vector<std::size_t> begin;  ///< by rank, and the end
 
-SubtreesByRank subtrees_by_rank(std::span<const AtomRange> ranges) {
+  std::span<const AtomRange> of(std::size_t rank) const {
+    return std::span(all).subspan(begin[rank], begin[rank + 1] - begin[rank]);
+  }
+  std::size_t ranks() const { return begin.size() - 1; }
+};
+
+RankSubtrees rank_subtrees(std::span<const AtomRange> ranges) {
   std::int64_t atoms = 0;
   for (const AtomRange& range : ranges) {
     atoms += range.size();
   }
   SAMEGRAD_CHECK_OP(atoms, >, 0);
-  SubtreesByRank subtrees;
+  RankSubtrees subtrees;
+  subtrees.begin.reserve(ranges.size() + 1);
+  subtrees.all.reserve(ranges.size());
   for (const AtomRange& range : ranges) {
-    subtrees.push_back(range.size() > 0 ? maximal_subtrees(atoms, range) : std::vector<AtomRange>{});
+    subtrees.begin.push_back(subtrees.all.size());
+    if (range.size() == 1) {
+      subtrees.all.push_back(range);
+    } else if (range.size() > 1) {
+      const std::vector<AtomRange> nodes = maximal_subtrees(atoms, range);
+      subtrees.all.insert(subtrees.all.end(), nodes.begin(), nodes.end());
+    }
   }
+  subtrees.begin.push_back(subtrees.all.size());
   return subtrees;
 }
 
 ExchangeLayout make_layout(std::int64_t elements, std::int64_t piece_bytes, std::size_t element_size,
-                           const SubtreesByRank& subtrees) {
+                           const RankSubtrees& subtrees) {
   ExchangeLayout layout;
-  layout.ranks = static_cast<std::int64_t>(subtrees.size());
+  layout.ranks = static_cast<std::int64_t>(subtrees.ranks());
   layout.elements = elements;
   layout.shard = round_up_to_blocks((elements + layout.ranks - 1) / layout.ranks);
-  for (const std::vector<AtomRange>& of_rank : subtrees) {
-    layout.subtrees = std::max(layout.subtrees, static_cast<std::int64_t>(of_rank.size()));
+  for (std::size_t rank = 0; rank < subtrees.ranks(); ++rank) {
+    layout.subtrees = std::max(layout.subtrees, static_cast<std::int64_t>(subtrees.of(rank).size()));
   }
   const std::int64_t copies = layout.ranks * layout.subtrees;
   const std::int64_t fitting = piece_bytes / static_cast<std::int64_t>(element_size) / copies;
@@ -62,15 +80,8 @@ ExchangeLayout make_layout(std::int64_t elements, std::int64_t piece_bytes, std:
   return layout;
 }
 
-/// All ranks' subtrees, left to right.
-std::vector<AtomRange> all_subtrees(const SubtreesByRank& subtrees) {
-  std::vector<AtomRange> all;
-  for (const std::vector<AtomRange>& of_rank : subtrees) all.insert(all.end(), of_rank.begin(), of_rank.end());
-  return all;
-}
-
 template <typename Element>
-void check_subtrees(std::span<const SubtreeGradient<Element>> mine, const std::vector<AtomRange>& expected) {
+void check_subtrees(std::span<const SubtreeGradient<Element>> mine, std::span<const AtomRange> expected) {
   SAMEGRAD_CHECK_OP(mine.size(), ==, expected.size());
   for (std::size_t i = 0; i < mine.size(); ++i) {
     SAMEGRAD_CHECK_OP(mine[i].atoms.begin, ==, expected[i].begin);
@@ -82,7 +93,7 @@ void check_subtrees(std::span<const SubtreeGradient<Element>> mine, const std::v
 template <typename Element>
 class PieceExchange {
  public:
-  PieceExchange(const ExchangeLayout& layout, const SubtreesByRank& subtrees)
+  PieceExchange(const ExchangeLayout& layout, const RankSubtrees& subtrees)
       : layout_(layout),
         subtrees_(subtrees),
         send_(static_cast<std::size_t>(layout.ranks * layout.subtrees * layout.piece)),
@@ -109,8 +120,8 @@ class PieceExchange {
   /// T(0, A) of this rank's shard, divided: [count], in the receive buffer.
   std::span<Element> sum(TreeSum<Element>& tree, std::int64_t count, double divisor) {
     std::vector<const Element*> leaves;
-    for (std::size_t rank = 0; rank < subtrees_.size(); ++rank) {
-      for (std::size_t i = 0; i < subtrees_[rank].size(); ++i) {
+    for (std::size_t rank = 0; rank < subtrees_.ranks(); ++rank) {
+      for (std::size_t i = 0; i < subtrees_.of(rank).size(); ++i) {
         const std::int64_t slot = static_cast<std::int64_t>(rank) * layout_.subtrees + static_cast<std::int64_t>(i);
         leaves.push_back(received_.data() + slot * count);
       }
@@ -125,7 +136,7 @@ class PieceExchange {
               const CallLabel& label) {
     const auto count = static_cast<std::int64_t>(mine.size());
     comm.all_gather(std::as_bytes(mine),
-                    std::as_writable_bytes(std::span(gathered_).first(mine.size() * subtrees_.size())), label);
+                    std::as_writable_bytes(std::span(gathered_).first(mine.size() * subtrees_.ranks())), label);
     for (std::int64_t owner = 0; owner < layout_.ranks; ++owner) {
       const std::int64_t existing = layout_.existing(owner, begin, count);
       if (existing > 0) {
@@ -136,7 +147,7 @@ class PieceExchange {
 
  private:
   const ExchangeLayout& layout_;
-  const SubtreesByRank& subtrees_;
+  const RankSubtrees& subtrees_;
   std::vector<Element> send_;  // order: (owner of the shard, subtree, element)
   std::vector<Element> received_;
   std::vector<Element> gathered_;
@@ -144,7 +155,7 @@ class PieceExchange {
 
 /// In messages, piece by piece.
 template <typename Element>
-void reduce_in_pieces(Communicator& comm, const ExchangeLayout& layout, const SubtreesByRank& subtrees,
+void reduce_in_pieces(Communicator& comm, const ExchangeLayout& layout, const RankSubtrees& subtrees,
                       TreeSum<Element>& tree, std::span<const SubtreeGradient<Element>> mine, std::span<Element> result,
                       double divisor, const CallLabel& label) {
   PieceExchange<Element> exchange(layout, subtrees);
@@ -160,7 +171,7 @@ void reduce_in_pieces(Communicator& comm, const ExchangeLayout& layout, const Su
 /// puts the finished shard into every rank's result, which may be where one of these subtrees was. So each element is
 /// read once for each subtree and written once for each rank, and two meetings are enough.
 template <typename Element>
-bool reduce_in_place(Communicator& comm, const ExchangeLayout& layout, const SubtreesByRank& subtrees,
+bool reduce_in_place(Communicator& comm, const ExchangeLayout& layout, const RankSubtrees& subtrees,
                      TreeSum<Element>& tree, std::span<const SubtreeGradient<Element>> mine, std::span<Element> result,
                      double divisor, const CallLabel& label) {
   auto* const shares = dynamic_cast<SharesGradientMemory*>(&comm);
@@ -172,9 +183,12 @@ bool reduce_in_place(Communicator& comm, const ExchangeLayout& layout, const Sub
   const auto work = [&](std::span<const ExchangedMemory> all) {
     const std::int64_t begin = comm.rank() * layout.shard;
     std::vector<const Element*> leaves;
-    std::vector<Element*> results{reinterpret_cast<Element*>(all[me].result) + begin};
+    leaves.reserve(subtrees.all.size());
+    std::vector<Element*> results;
+    results.reserve(all.size());
+    results.push_back(reinterpret_cast<Element*>(all[me].result) + begin);
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      for (std::size_t i = 0; i < subtrees[rank].size(); ++i) {
+      for (std::size_t i = 0; i < subtrees.of(rank).size(); ++i) {
         const auto* const part = reinterpret_cast<const Element*>(all[rank].parts[i]);
         leaves.push_back(part == nullptr ? nullptr : part + begin);
       }
@@ -191,8 +205,8 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
                       CallLabel label) {
   label.dtype = kElementTypeOf<Element> == ElementType::kFloat64 ? CallDtype::kFloat64 : CallDtype::kFloat32;
   SAMEGRAD_CHECK_OP(static_cast<int>(ranges.size()), ==, comm.size());
-  const SubtreesByRank subtrees = subtrees_by_rank(ranges);
-  check_subtrees<Element>(mine, subtrees[static_cast<std::size_t>(comm.rank())]);
+  const RankSubtrees subtrees = rank_subtrees(ranges);
+  check_subtrees<Element>(mine, subtrees.of(static_cast<std::size_t>(comm.rank())));
   const ExchangeLayout layout =
       make_layout(static_cast<std::int64_t>(result.size()), comm.piece_bytes(), sizeof(Element), subtrees);
   if (comm.size() == 1) {
@@ -204,7 +218,7 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
     divide_gradient(result.data(), static_cast<std::int64_t>(result.size()), divisor);
     return {};
   }
-  TreeSum<Element> tree(all_subtrees(subtrees));
+  TreeSum<Element> tree(subtrees.all);
   if (!reduce_in_place(comm, layout, subtrees, tree, mine, result, divisor, label)) {
     reduce_in_pieces(comm, layout, subtrees, tree, mine, result, divisor, label);
   }

@@ -25,8 +25,8 @@ inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t whi
   syscall(SYS_futex, &word, FUTEX_WAIT, while_equal, &time, nullptr, 0);
 }
 
-/// How often to look before sleeping, at most. Spinning takes the core from the rank one waits for, unless each has its own.
-/// Local.
+/// How often to look before sleeping, at most. Spinning takes the core from the rank one waits for, unless each has its
+/// own. Local.
 inline int spins_for(int ranks) {
   // About 20 microseconds: most peers arrive within that, and a sleep costs more.
   constexpr int kSpins = 500;
