@@ -231,7 +231,7 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
 ExchangeCost exchange_cost(std::span<const AtomRange> ranges, std::int64_t elements, std::int64_t element_bytes,
                            std::int64_t piece_bytes) {
   const ExchangeLayout layout =
-      make_layout(elements, piece_bytes, static_cast<std::size_t>(element_bytes), subtrees_by_rank(ranges));
+      make_layout(elements, piece_bytes, static_cast<std::size_t>(element_bytes), rank_subtrees(ranges));
   ExchangeCost cost{.subtrees = layout.subtrees, .shard = layout.shard, .volume = {}};
   if (layout.ranks == 1) return cost;
   cost.pieces = (layout.shard + layout.piece - 1) / layout.piece;

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -137,13 +138,38 @@ def test_stop_refuses_a_folder_without_a_training(tmp_path):
     assert refused.returncode == 2 and len(refused.stderr.splitlines()) == 1
 
 
+def stopped_processes(folder):
+    """-> ids of the two processes that work in `folder`, once a fault has stopped both."""
+    while True:
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                state = (process / "stat").read_text().rsplit(")", 1)[1].split()[0]
+                if state == "T" and (process / "cwd").samefile(folder):
+                    found.append(int(process.name))
+            except OSError:
+                continue  # it has ended
+        if len(found) == 2:
+            return found
+        time.sleep(0.01)
+
+
+def go_on_once_signalled(processes):
+    for process in processes:
+        status = pathlib.Path(f"/proc/{process}/status")
+        while not int(re.search(r"ShdPnd:\s*(\w+)", status.read_text())[1], 16) >> (signal.SIGTERM - 1) & 1:
+            time.sleep(0.01)
+        os.kill(process, signal.SIGCONT)
+
+
 def test_one_command_started_again_by_torchrun_reaches_the_end_with_the_same_bits(tmp_path, uninterrupted):
     """torchrun passes SIGTERM on and kills after 30 s."""
     codes = []
-    for updates in (1, 3):
-        started = train(tmp_path, launcher=torchrun(2))
-        when_updates_are_made(tmp_path, started, updates)
+    for update in (2, 4):
+        started = train(tmp_path, launcher=torchrun(2), fault=f"step={update},kind=signal:19,phase=backward")
+        processes = stopped_processes(tmp_path)
         started.send_signal(signal.SIGTERM)
+        go_on_once_signalled(processes)
         _, errors = started.communicate(timeout=100)
         codes.append(started.returncode)
         assert checkpoints(tmp_path), errors
@@ -155,19 +181,20 @@ def test_one_command_started_again_by_torchrun_reaches_the_end_with_the_same_bit
 
 def test_one_command_started_again_by_srun_reaches_the_end_with_the_same_bits(tmp_path, uninterrupted):
     """Played by its variables. Slurm sends SIGTERM to all tasks of a step."""
-    def start():
-        return [train(tmp_path, rank_variables={
+    def start(fault=None):
+        return [train(tmp_path, fault=fault, rank_variables={
             "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank), "SLURM_STEP_NUM_NODES": "1",
             "SLURM_JOB_ID": tmp_path.name, "SLURM_STEP_ID": "0"}) for rank in range(2)]
 
     def codes(started):
         said = [one.communicate(timeout=100) for one in started]
         return [one.returncode for one in started], said
-    for updates in (1, 3):
-        started = start()
-        when_updates_are_made(tmp_path, started[0], updates)
+    for update in (2, 4):
+        started = start(fault=f"step={update},kind=signal:19,phase=backward")
+        processes = stopped_processes(tmp_path)
         for one in started:
             one.send_signal(signal.SIGTERM)
+        go_on_once_signalled(processes)
         found, said = codes(started)
         assert found == [143, 143], said
         assert checkpoints(tmp_path)[-1] == f"step-{max(chain(tmp_path)):04d}"
