@@ -21,6 +21,15 @@ PYTHON = sys.executable
 # name: (program: a script here or a program of --bin, its options, those of --quick instead)
 BENCHMARKS = {
     "machine": ("machine_limits", [], []),
+    "exchange": ("exchange_speed.py", [], []),
+    "optimizer": ("optimizer_speed.py", ["--rounds", "7"], ["--rounds", "1"]),
+    "attention": ("attention_speed", [], ["--rounds", "3"]),
+    "operations": ("atom_profile", [], ["--rounds", "20"]),
+    "checkpoint": ("checkpoint_speed", ["FOLDER"], ["FOLDER"]),
+    "data": ("data_speed.py", ["--rounds", "3"], ["--rounds", "1", "--megabytes", "20"]),
+    "start": ("startup_time.py", [], ["--rounds", "2"]),
+    "supervision": ("supervision_cost.py", [], ["--updates", "20", "--kills", "2"]),
+    "simulated": ("simulated_time.py", [], ["--rounds", "1", "--updates", "6"]),
     "update": ("update_ddp.py", ["--rounds", "7"], ["--rounds", "2", "--updates", "6", "lesson", "lesson-balanced"]),
     "ddp": ("ddp_overhead.py", ["--rounds", "5"], ["--rounds", "1"]),
     "exactness": ("exactness_cost.py", ["--rounds", "5"], ["--rounds", "1"]),
@@ -34,7 +43,7 @@ def command_of(name, arguments):
     if program.endswith(".py"):
         command = [PYTHON, str(HERE / program), "--bin", str(arguments.bin), *options]
         return [*command, "--out", str(arguments.out)] if name == "growth" else command
-    return [str(arguments.bin / program), *options]
+    return [str(arguments.bin / program), *(str(arguments.out) if word == "FOLDER" else word for word in options)]
 
 
 def processor():

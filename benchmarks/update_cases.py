@@ -28,7 +28,8 @@ CASES = {
         "best": BEST,
     },
     "text-3m": {"config": "examples/dpkg/dpkg.yaml", "set": ["plan.epochs=0", *WIDER], "usual": USUAL, "best": BEST},
-    "text-25m": {"config": "examples/dpkg/dpkg.yaml", "set": ["plan.epochs=0", *WIDEST], "usual": USUAL, "best": BEST},
+    "text-25m": {"config": "examples/dpkg/dpkg.yaml", "set": ["plan.epochs=0", *WIDEST], "usual": USUAL, "best": BEST,
+                 "updates": 6},
 }
 
 

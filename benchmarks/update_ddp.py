@@ -4,8 +4,7 @@ the same windows of the same data, from the same initial weights.
     .venv/bin/python benchmarks/update_ddp.py [CASE ...] [--bin build/release/bin] [--rounds 7] [--updates 20] [--json FILE]
 
 CASE: lesson (its own uneven split), lesson-balanced, text-3m, text-25m (update_cases.py); default: all. PyTorch is "usual", as
-most write it (padded batches in random order), and at its best: the fastest of three forms (peer_models.py) with sorted
-batches, gradients as bucket views and a fused optimizer, with and without the allocator jemalloc where that is installed.
+most write it (padded batches in random order), and at its best: of three forms (peer_models.py) with sorted batches, gradients as bucket views and a fused optimizer, with and without the allocator jemalloc where that is installed, the fastest two of a trial take part in all rounds, and the one with the least median is its best.
 
 First every side computes the gradient of the first window; all must agree (atol 1e-6, rtol 1e-4 of the component, or 1e-6 of
 the largest). Then they run in turn. An update's time is the slower rank's, from before the first forward to after the step;
@@ -27,16 +26,21 @@ from update_cases import CASES, ROOT, flops_of_update, load_plan, load_samples, 
 PEER = pathlib.Path(__file__).with_name("peer_ddp.py")
 WORLD = 2
 WARM_UP = 3
+CANDIDATES = 2  # forms of PyTorch's best that take part in all rounds: the fastest of one trial of each
 JEMALLOC = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
 
 
 def run_samegrad(program, run, words, *more):
     """-> seconds and supervised tokens of each update, and the largest process's memory."""
     command = [program, "train", *words, "--run", run, "--nproc", WORLD, "--quiet", *more]
-    subprocess.run([str(word) for word in command], check=True, stdout=sys.stderr)
+    process = subprocess.Popen([str(word) for word in command], stdout=sys.stderr)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        sys.exit(f"[benchmark] failed: {' '.join(map(str, command))}")
     lines = [json.loads(line) for line in (run / "outputs/metrics.jsonl").read_text().splitlines()]
     lines = [line for line in lines if line["run_id"] == lines[-1]["run_id"]]
-    return {"seconds": [line["seconds"] for line in lines], "tokens": [line["supervised_tokens"] for line in lines]}
+    return {"seconds": [line["seconds"] for line in lines], "tokens": [line["supervised_tokens"] for line in lines],
+            "peak_bytes": 1024 * usage.ru_maxrss}
 
 
 def run_peer(job, folder, allocator=None):
@@ -50,6 +54,11 @@ def run_peer(job, folder, allocator=None):
         sys.exit("[benchmark] a DDP process failed")
     pathlib.Path(folder, "store").unlink(missing_ok=True)
     return json.loads(pathlib.Path(folder, "result.json").read_text())
+
+
+def time_of_peer(job, allocator):
+    with tempfile.TemporaryDirectory() as folder:
+        return statistics.median(run_peer(job, folder, allocator)["seconds"][WARM_UP:])
 
 
 def require_equal_gradients(ours, theirs, name):
@@ -91,7 +100,7 @@ def spread_of(values):
 def measure(name, arguments, run):
     case = CASES[name]
     program = arguments.bin / "samegrad"
-    words = prepare(program, case, run, arguments.updates)
+    words = prepare(program, case, run, case.get("updates", arguments.updates))
     shown = subprocess.run([str(w) for w in (program, "config", *words, "--json")], check=True, capture_output=True, text=True)
     config = json.loads(shown.stdout)
     config = config.get("config", config)
@@ -101,25 +110,28 @@ def measure(name, arguments, run):
     sides = peer_sides(case, run, config, samples, plan, batch_size)
 
     first = run_samegrad(program, run, words, "--dump-gradients", run / "gradients")
-    differences = {}
+    differences, peaks = {}, {"samegrad": first["peak_bytes"]}
     with tempfile.TemporaryDirectory() as folder:
         for side, (job, allocator) in sides.items():
             one = {**job, "plan": job["plan"][:1], "gradient": f"{folder}/gradient.safetensors"}
             theirs = run_peer(one, folder, allocator)
             differences[side] = require_equal_gradients(run / "gradients/gradients-0001.safetensors", one["gradient"], side)
+            peaks[side] = theirs["peak_bytes"]
             if theirs["tokens"][0] != first["tokens"][0]:
                 sys.exit(f"[benchmark] {side}: tokens of the first window: {first['tokens'][0]} and {theirs['tokens'][0]}")
 
     rounds, fma_peaks = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        for number in range(arguments.rounds):
-            limits = subprocess.run([arguments.bin / "machine_limits", "--json"], check=True, capture_output=True, text=True)
-            fma_peaks.append(json.loads(limits.stdout)["fma_flops_per_second"])
-            figures = {"samegrad": statistics.median(run_samegrad(program, run, words)["seconds"][WARM_UP:])}
-            for side, (job, allocator) in sides.items():
-                figures[side] = statistics.median(run_peer(job, folder, allocator)["seconds"][WARM_UP:])
-            rounds.append(figures)
-            print(f"{name}, round {number + 1}: " + ", ".join(f"{s} {1000 * t:.1f} ms" for s, t in figures.items()), file=sys.stderr)
+    trial = {side: time_of_peer(job, allocator) for side, (job, allocator) in sides.items() if side != "usual"}
+    for side in sorted(trial, key=trial.get)[CANDIDATES:]:
+        del sides[side]
+    for number in range(arguments.rounds):
+        limits = subprocess.run([arguments.bin / "machine_limits", "--json"], check=True, capture_output=True, text=True)
+        fma_peaks.append(json.loads(limits.stdout)["fma_flops_per_second"])
+        figures = {"samegrad": statistics.median(run_samegrad(program, run, words)["seconds"][WARM_UP:])}
+        for side, (job, allocator) in sides.items():
+            figures[side] = time_of_peer(job, allocator)
+        rounds.append(figures)
+        print(f"{name}, round {number + 1}: " + ", ".join(f"{s} {1000 * t:.1f} ms" for s, t in figures.items()), file=sys.stderr)
     slower = statistics.median(max(flops_of_update(config["model"], window, samples)) for window in plan)
     limits = [slower / peak for peak in fma_peaks]
     best = min((side for side in sides if side != "usual"), key=lambda s: statistics.median(r[s] for r in rounds))
@@ -128,6 +140,8 @@ def measure(name, arguments, run):
         "parameters": sum(value.size for value in _weights(run).values()),
         "tokens_per_update": statistics.mean(first["tokens"]),
         "largest_gradient_difference": differences,
+        "peak_bytes": {side: peaks[side] for side in rounds[0]},
+        "trial_of_forms": trial,
         "rounds": rounds,
         "seconds": {side: spread_of([r[side] for r in rounds]) for side in rounds[0]},
         "usual_over_samegrad": spread_of([r["usual"] / r["samegrad"] for r in rounds]),
@@ -150,7 +164,7 @@ def show(result):
           f"{WORLD} processes; first gradients agree, largest difference {max(result['largest_gradient_difference'].values()):.1e}")
     for side, figures in result["seconds"].items():
         low, high = 1000 * figures["min"], 1000 * figures["max"]
-        print(f"  {side:16} {1000 * figures['median']:8.1f} ms an update  ({low:.1f} to {high:.1f})")
+        print(f"  {side:16} {1000 * figures['median']:8.1f} ms an update  ({low:.1f} to {high:.1f}), {result['peak_bytes'][side] / 2**20:.0f} MiB a process")
     for key, text in (("usual_over_samegrad", "against the usual PyTorch"), ("best_over_samegrad", f"against its best ({result['best']})"),
                       ("share_of_limit", "share of the arithmetic limit")):
         figures = result[key]
