@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kSameRequest{100};
 /// After a failure others may take long to end: who failed is said before.
-constexpr milliseconds kTellAfter{800};
+constexpr milliseconds kTellAfter{600};
 /// For what workers started and left running.
 constexpr milliseconds kLeftoverGrace{500};
 constexpr milliseconds kLongestKill{5'000};

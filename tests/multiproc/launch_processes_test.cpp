@@ -117,10 +117,11 @@ TEST(Launch, ARankThatIsDoneBeforeItJoinsLeavesNobodyWaiting) {
   const LaunchResult result = launched("done-before-joining", 3);
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.culprit_rank, 1);
-  EXPECT_THAT(result.lines.at(0),
-              ::testing::MatchesRegex(R"(\[launch\] rank 1 \(pid [0-9]+, exit code 0\) ended before the others were done.*)"
-                                      R"(until rank [02] gave up: .*its process ended with exit code )"
-                                      R"(0 before it joined the others.*)"));
+  EXPECT_THAT(
+      result.lines.at(0),
+      ::testing::MatchesRegex(R"(\[launch\] rank 1 \(pid [0-9]+, exit code 0\) ended before the others were done.*)"
+                              R"(until rank [02] gave up: .*its process ended with exit code )"
+                              R"(0 before it joined the others.*)"));
 }
 
 TEST(Launch, WhereRanksMeetInAFileTheLauncherEndsThoseThatWaitForOneThatIsDone) {
