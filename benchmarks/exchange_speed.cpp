@@ -43,7 +43,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kSmallestBytes = 4'096;
 constexpr std::int64_t kLessonBytes = 282'628 * 4;
 constexpr std::int64_t kBatchBytes = std::int64_t{32} << 20;
-constexpr std::int64_t kMostInABatch = 500;
+constexpr std::int64_t kMostInABatch = 100;
 
 CallLabel label(std::string_view name) { return {name, 1, std::chrono::minutes(5)}; }
 
