@@ -1,5 +1,5 @@
 // Arithmetic on single floats for kernel files, in loops that the compiler makes vectors of: no branch, no table, no
-// call. Forced inline like lanes.h, so that no object exports a copy.
+// call. Forced inline, so that no object exports a copy.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // One register of floats or doubles, as wide as the set of instructions has it, and what kernels do with whole
-// registers. Unlike lanes.h's, its width depends on the set, and so does the order of sums over columns.
+// registers. Its width depends on the set, and so does the order of sums over columns.
 //
 // For kernel files only (isa.h): everything here is of the file that includes it.
 #pragma once

@@ -1,20 +1,16 @@
-// Sixteen floats as the registers that the processor has: one, two or four. Like lanes.h, for kernel files only, and
-// for sums and arithmetic alone; g++ keeps a vector that is longer than its registers in memory, these it does not.
+// Sixteen floats as the registers that the processor has: one, two or four, so that a sum has the same order for every
+// set of instructions. (g++ keeps one vector that is longer than a register in memory.)
+//
+// For kernel files only (isa.h): everything here is of the file that includes it.
 #pragma once
 
-#include <cstdint>
+#include "samegrad/kernels/registers.h"
 
 namespace samegrad::SAMEGRAD_ISA {
 
-#if defined(__AVX512F__)
-using WideRegister [[gnu::vector_size(64)]] = float;
-#elif defined(__AVX2__)
-using WideRegister [[gnu::vector_size(32)]] = float;
-#else
-using WideRegister [[gnu::vector_size(16)]] = float;
-#endif
+using WideRegister = Register<float>;
 inline constexpr int kWideFloats = 16;
-inline constexpr int kRegisterFloats = sizeof(WideRegister) / sizeof(float);
+inline constexpr int kRegisterFloats = kWidth<float>;
 inline constexpr int kWideRegisters = kWideFloats / kRegisterFloats;
 
 struct Wide {
