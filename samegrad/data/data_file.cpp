@@ -1,6 +1,8 @@
 #include "samegrad/data/data_file.h"
 
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -33,6 +35,12 @@ FileFacts DataFile::facts() const {
           .bytes = info.st_size,
           .written_ns = nanoseconds(info.st_mtim),
           .changed_ns = nanoseconds(info.st_ctim)};
+}
+
+bool DataFile::later_writes_show() const {
+  struct statfs system {};
+  if (fstatfs(descriptor_, &system) != 0 || system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC) return false;
+  return fsync(descriptor_) == 0;
 }
 
 std::size_t DataFile::read_at(std::int64_t offset, std::span<char> into) const {

@@ -24,6 +24,9 @@ class DataFile {
   std::int64_t size() const { return size_; }
   /// Of the open file, as it is now. Throws InputError. Local.
   FileFacts facts() const;
+  /// Whether every write from now on shows in the facts. One through a mapping does so only for a page that is clean:
+  /// this waits until they all are. False where a file system has no clean pages (tmpfs) or cannot tell. Local.
+  bool later_writes_show() const;
   /// Fills `into` from `offset`; returns the bytes read, fewer only at the end of the file. Throws InputError. May be
   /// called by several threads at once.
   std::size_t read_at(std::int64_t offset, std::span<char> into) const;

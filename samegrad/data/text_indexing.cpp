@@ -47,11 +47,13 @@ std::optional<SampleIndex> TextIndexing::usable_index() {
 BuiltIndex TextIndexing::build() {
   announce();
   const std::int64_t start_ns = now_ns();
-  const FileFacts facts = DataFile(data_).facts();
+  const DataFile before(data_);
+  const bool shows = before.later_writes_show();
+  const FileFacts facts = before.facts();
   BuiltIndex built = build_sample_index(data_, index_, text_);
   // Whoever wrote to the file meanwhile, or put another in its place, left a younger time.
   facts_.reset();
-  if (facts_are_settled(facts, start_ns) && DataFile(data_).facts() == facts) facts_ = facts;
+  if (shows && facts_are_settled(facts, start_ns) && DataFile(data_).facts() == facts) facts_ = facts;
   return built;
 }
 
@@ -66,13 +68,14 @@ void TextIndexing::announce() const {
 }
 
 bool TextIndexing::holds(const DataFile& file, const std::string& sha256) {
-  const FileFacts facts = file.facts();
-  const bool is_known = is_remembered(known_, facts, sha256);
+  const bool is_known = is_remembered(known_, file.facts(), sha256);
   if (how_->trust_untouched_files && is_known) return true;
+  const bool shows = file.later_writes_show();
+  const FileFacts facts = file.facts();
   const std::int64_t start_ns = now_ns();
   announce();
   if (sha256_of(file) != sha256) return false;
-  if (!is_known && facts_are_settled(facts, start_ns) && file.facts() == facts) facts_ = facts;
+  if (!is_known && shows && facts_are_settled(facts, start_ns) && file.facts() == facts) facts_ = facts;
   return true;
 }
 

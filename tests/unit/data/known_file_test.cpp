@@ -2,10 +2,12 @@
 #include "samegrad/data/known_file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "samegrad/data/prepare_data.h"
 #include "tests/unit/data/data_fixture.h"
+#include "tests/unit/data/memory_file.h"
 
 namespace samegrad {
 namespace {
@@ -112,7 +114,37 @@ TEST_F(KnownFile, AYoungFileIsNotRemembered) {
   EXPECT_EQ(read_by_start(true), Paths{config_.data.train});
 }
 
+TEST_F(KnownFile, AWriteThroughAMappingShowsOnceTheFileWasFlushed) {
+  const std::filesystem::path path = write("mapped.jsonl", "{\"text\":\"one\"}\n");
+  const DataFile file(path);
+  if (!file.later_writes_show()) GTEST_SKIP() << "this file system is one of those whose files are not remembered";
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(descriptor, 0);
+  void* const mapped = mmap(nullptr, 16, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  volatile char* const text = static_cast<char*>(mapped);
+  text[9] = 'O';
+  const FileFacts dirty = file.facts();
+  // Several times, because the file system's clock may stand between two of them.
+  bool was_seen = false;
+  for (int i = 0; i < 10'000 && !was_seen; ++i) {
+    ASSERT_TRUE(file.later_writes_show());
+    text[9] = static_cast<char>('a' + i % 26);
+    was_seen = file.facts() != dirty;
+  }
+  EXPECT_TRUE(was_seen);
+  munmap(mapped, 16);
+  close(descriptor);
+}
+
+TEST_F(KnownFile, AFileInMemoryIsNotRemembered) {
+  MemoryFile memory;
+  memory.append("{\"text\":\"one\"}\n");
+  EXPECT_FALSE(DataFile(memory.path()).later_writes_show()) << "a write through a mapping leaves no time there";
+}
+
 TEST_F(KnownFile, AFileThatLayThereForLongIsReadOnce) {
+  if (!DataFile(__FILE__).later_writes_show()) GTEST_SKIP() << "the sources lie on a file system in memory";
   std::filesystem::create_symlink(__FILE__, folder_ / "old.txt");
   config_.data.train = (folder_ / "old.txt").string();
   ASSERT_EQ(read_by_start(true), Paths{config_.data.train});
