@@ -1,6 +1,7 @@
 #include "samegrad/ddp/flat_layout.h"
 
 #include <ATen/ops/from_blob.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +13,19 @@
 namespace samegrad {
 namespace {
 
-constexpr std::int64_t kAlignmentBytes = 64;
+constexpr std::size_t kAlignmentBytes = 64;
+// Blocks of several of these ask for huge pages, where the system gives them on request: a step over 25 million
+// parameters otherwise walks the tables of 100,000 pages.
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20U;
+
+std::shared_ptr<void> aligned_memory(std::size_t bytes) {
+  const bool huge = bytes >= 4 * kHugePageBytes;
+  const std::size_t alignment = huge ? kHugePageBytes : kAlignmentBytes;
+  void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  if (huge) madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: small pages do, too
+  return {memory, std::free};
+}
 
 }  // namespace
 
@@ -32,8 +45,7 @@ AlignedBlock::AlignedBlock(ElementType type, std::int64_t elements, GradientMemo
   const std::int64_t least = padded_elements(1);
   const auto bytes = static_cast<std::size_t>(std::max(padded_elements(elements), least) * element_bytes(type));
   if (memory != nullptr) data_ = memory->allocate(bytes);
-  if (!data_) data_.reset(std::aligned_alloc(kAlignmentBytes, bytes), std::free);
-  if (!data_) throw std::bad_alloc();
+  if (!data_) data_ = aligned_memory(bytes);
   std::memset(data_.get(), 0, bytes);
 }
 
