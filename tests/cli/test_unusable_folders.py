@@ -69,7 +69,8 @@ def test_what_is_in_the_way_is_found_before_the_first_update_and_nothing_is_left
     before = contents(tmp_path)
     done = train(tmp_path, "--nproc", 2, *words)
     assert done.returncode == 1, done
-    line = done.stderr.splitlines()[0]
+    line, *launcher = done.stderr.splitlines()
+    assert all(one.startswith("[launch] rank 0 ") for one in launcher), launcher
     assert all(part in line for part in said), line
     assert contents(tmp_path) == before
     assert done.stdout == ""
@@ -115,7 +116,8 @@ def on_a_file_system(folder, options):
 def test_a_read_only_or_small_file_system_is_found_before_the_first_update(tmp_path, options, said):
     done = on_a_file_system(tmp_path, options)
     assert done.returncode == 1 and done.stdout == "", done
-    line = done.stderr.splitlines()[0]
+    line, *launcher = done.stderr.splitlines()
+    assert all(one.startswith("[launch] rank 0 ") for one in launcher), launcher
     assert line.startswith(CANNOT) and said in line, line
     assert [path.name for path in tmp_path.iterdir()] == ["artifacts"]
 
