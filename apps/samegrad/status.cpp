@@ -42,7 +42,7 @@ std::string condition_of(const RankStatus& status, const std::vector<RankStatus>
   if (process_is_stopped(status.pid)) return "stopped";
   const bool awaited = std::ranges::any_of(all, [&](const RankStatus& other) {
     return other.state == RankState::kWaiting && other.collectives > status.collectives &&
-           seconds_between(other.entered_boot_ns, boot_ns()) > kSlowAfterSeconds;
+           seconds_between(other.entered_monotonic_ns, monotonic_ns()) > kSlowAfterSeconds;
   });
   return awaited ? "slow" : std::string(state_name(status.state));
 }
@@ -65,7 +65,7 @@ std::vector<RankRow> rows_of(const std::filesystem::path& folder) {
   const std::string here = pid_space_of_this_process();
   for (const RankStatus& status : all) {
     // Other hosts' own clocks since their start say nothing here.
-    const double since = status.pid_space == here ? seconds_between(status.progress_boot_ns, boot_ns())
+    const double since = status.pid_space == here ? seconds_between(status.progress_monotonic_ns, monotonic_ns())
                                                   : seconds_between(status.progress_realtime_ns, realtime_ns());
     rows.push_back({status, condition_of(status, all, here), since});
   }

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
+#include <ctime>
 
 namespace samegrad {
 
 std::int64_t monotonic_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
 std::string_view operation_name(CallOperation operation) {

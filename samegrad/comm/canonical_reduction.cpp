@@ -1,7 +1,10 @@
 #include "samegrad/comm/canonical_reduction.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <functional>
+#include <memory_resource>
 
 #include "samegrad/base/check.h"
 #include "samegrad/base/element_type.h"
@@ -32,10 +35,22 @@ struct ExchangeLayout {
   }
 };
 
+/// For the plan of one exchange: where few kilobytes are exchanged, pieces of heap would be a tenth of the time.
+class SmallMemory {
+ public:
+  std::pmr::memory_resource* resource() { return &resource_; }
+
+ private:
+  std::array<std::byte, 2048> bytes_;
+  std::pmr::monotonic_buffer_resource resource_{bytes_.data(), bytes_.size()};
+};
+
 /// All ranks' maximal subtrees, left to right.
 struct RankSubtrees {
-  std::vector<AtomRange> all;
-  std::vector<std::size_t> begin;  ///< by rank, and the end
+  explicit RankSubtrees(std::pmr::memory_resource* memory) : all(memory), begin(memory) {}
+
+  std::pmr::vector<AtomRange> all;
+  std::pmr::vector<std::size_t> begin;  ///< by rank, and the end
 
   std::span<const AtomRange> of(std::size_t rank) const {
     return std::span(all).subspan(begin[rank], begin[rank + 1] - begin[rank]);
@@ -43,13 +58,13 @@ struct RankSubtrees {
   std::size_t ranks() const { return begin.size() - 1; }
 };
 
-RankSubtrees rank_subtrees(std::span<const AtomRange> ranges) {
+RankSubtrees rank_subtrees(std::span<const AtomRange> ranges, std::pmr::memory_resource* memory) {
   std::int64_t atoms = 0;
   for (const AtomRange& range : ranges) {
     atoms += range.size();
   }
   SAMEGRAD_CHECK_OP(atoms, >, 0);
-  RankSubtrees subtrees;
+  RankSubtrees subtrees(memory);
   subtrees.begin.reserve(ranges.size() + 1);
   subtrees.all.reserve(ranges.size());
   for (const AtomRange& range : ranges) {
@@ -173,8 +188,8 @@ void reduce_in_pieces(Communicator& comm, const ExchangeLayout& layout, const Ra
 template <typename Element>
 bool reduce_in_place(Communicator& comm, const ExchangeLayout& layout, const RankSubtrees& subtrees,
                      TreeSum<Element>& tree, std::span<const SubtreeGradient<Element>> mine, std::span<Element> result,
-                     double divisor, const CallLabel& label) {
-  auto* const shares = dynamic_cast<SharesGradientMemory*>(&comm);
+                     double divisor, const CallLabel& label, std::pmr::memory_resource* small_memory) {
+  auto* const shares = comm.shares_gradient_memory();
   if (shares == nullptr) return false;
   ExchangedMemory memory{std::vector<const std::byte*>(static_cast<std::size_t>(layout.subtrees)),
                          reinterpret_cast<std::byte*>(result.data())};
@@ -182,9 +197,9 @@ bool reduce_in_place(Communicator& comm, const ExchangeLayout& layout, const Ran
   const auto me = static_cast<std::size_t>(comm.rank());
   const auto work = [&](std::span<const ExchangedMemory> all) {
     const std::int64_t begin = comm.rank() * layout.shard;
-    std::vector<const Element*> leaves;
+    std::pmr::vector<const Element*> leaves(small_memory);
     leaves.reserve(subtrees.all.size());
-    std::vector<Element*> results;
+    std::pmr::vector<Element*> results(small_memory);
     results.reserve(all.size());
     results.push_back(reinterpret_cast<Element*>(all[me].result) + begin);
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -196,7 +211,7 @@ bool reduce_in_place(Communicator& comm, const ExchangeLayout& layout, const Ran
     }
     tree.run(leaves, results, layout.existing(comm.rank(), 0, layout.shard), divisor);
   };
-  return shares->exchange_in_place(memory, result.size_bytes(), work, label);
+  return shares->exchange_in_place(memory, result.size_bytes(), std::ref(work), label);
 }
 
 template <typename Element>
@@ -205,7 +220,8 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
                       CallLabel label) {
   label.dtype = kElementTypeOf<Element> == ElementType::kFloat64 ? CallDtype::kFloat64 : CallDtype::kFloat32;
   SAMEGRAD_CHECK_OP(static_cast<int>(ranges.size()), ==, comm.size());
-  const RankSubtrees subtrees = rank_subtrees(ranges);
+  SmallMemory memory;
+  const RankSubtrees subtrees = rank_subtrees(ranges, memory.resource());
   check_subtrees<Element>(mine, subtrees.of(static_cast<std::size_t>(comm.rank())));
   const ExchangeLayout layout =
       make_layout(static_cast<std::int64_t>(result.size()), comm.piece_bytes(), sizeof(Element), subtrees);
@@ -218,8 +234,8 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
     divide_gradient(result.data(), static_cast<std::int64_t>(result.size()), divisor);
     return {};
   }
-  TreeSum<Element> tree(subtrees.all);
-  if (!reduce_in_place(comm, layout, subtrees, tree, mine, result, divisor, label)) {
+  TreeSum<Element> tree(subtrees.all, memory.resource());
+  if (!reduce_in_place(comm, layout, subtrees, tree, mine, result, divisor, label, memory.resource())) {
     reduce_in_pieces(comm, layout, subtrees, tree, mine, result, divisor, label);
   }
   const std::int64_t bytes = static_cast<std::int64_t>(sizeof(Element)) * layout.shard * (layout.subtrees + 1);
@@ -230,8 +246,8 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
 
 ExchangeCost exchange_cost(std::span<const AtomRange> ranges, std::int64_t elements, std::int64_t element_bytes,
                            std::int64_t piece_bytes) {
-  const ExchangeLayout layout =
-      make_layout(elements, piece_bytes, static_cast<std::size_t>(element_bytes), rank_subtrees(ranges));
+  const ExchangeLayout layout = make_layout(elements, piece_bytes, static_cast<std::size_t>(element_bytes),
+                                            rank_subtrees(ranges, std::pmr::get_default_resource()));
   ExchangeCost cost{.subtrees = layout.subtrees, .shard = layout.shard, .volume = {}};
   if (layout.ranks == 1) return cost;
   cost.pieces = (layout.shard + layout.piece - 1) / layout.piece;

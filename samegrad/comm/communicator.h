@@ -22,6 +22,8 @@ struct CallLabel {
   CallDtype dtype = CallDtype::kBytes;
 };
 
+class SharesGradientMemory;
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -30,6 +32,8 @@ class Communicator {
   virtual int size() const = 0;
   /// "shm", "gloo", "single", ...
   virtual std::string_view backend() const = 0;
+  /// nullptr where ranks share no memory (comm/gradient_memory.h). Local.
+  virtual SharesGradientMemory* shares_gradient_memory() { return nullptr; }
   /// Bytes of the pieces in which a long exchange goes best. 256 KiB stay in a core's cache: over shared memory they
   /// took a third of the time of 1 MiB (2 ranks, the lesson's gradient). The same on all ranks. Local.
   virtual std::int64_t piece_bytes() const { return std::int64_t{1} << 18; }

@@ -35,7 +35,7 @@ std::string last_seen(const MissingPeer& peer) {
                      ago(static_cast<double>(monotonic_ns() - peer.last_call.entered_ns));
   if (peer.status && peer.status->phase != "start") {
     text += ", then in phase " + call_name(peer.status->phase, peer.status->update) + ", where its record last moved " +
-            ago(static_cast<double>(boot_ns() - peer.status->progress_boot_ns));
+            ago(static_cast<double>(monotonic_ns() - peer.status->progress_monotonic_ns));
   }
   return text;
 }

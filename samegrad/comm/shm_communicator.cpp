@@ -174,7 +174,6 @@ void ShmCommunicator::run(CallRecord call, const std::function<void(const CallRe
     std::rethrow_exception(broken_);
   }
   call.number = ++calls_;
-  status_->enter(call);
   try {
     throw_if_told();
     move_all(call);
@@ -190,6 +189,7 @@ void ShmCommunicator::run(CallRecord call, const std::function<void(const CallRe
 
 void ShmCommunicator::meet(const CallRecord& call, const CallLabel& label, bool begins_call) {
   publish(call);
+  if (begins_call) status_->enter(call);  // while the others learn of it
   wait_for_all(label, begins_call);
 }
 
@@ -199,6 +199,8 @@ void ShmCommunicator::publish(const CallRecord& call) {
   ShmRankRecord& mine = region_->record(rank_);
   mine.calls[published_ % 2].store(call);
   mine.call_marks[published_ % 2].store(call_mark(call), std::memory_order_relaxed);
+  // Asked for while the store below, which takes as long, is on its way.
+  for (int peer = 0; peer < size(); ++peer) __builtin_prefetch(&region_->record(peer).published);
   mine.published.store(++published_, std::memory_order_seq_cst);
   if (mine.sleepers.load(std::memory_order_seq_cst) > 0) futex_wake_all(mine.published);
 }

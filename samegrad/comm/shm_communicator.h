@@ -5,7 +5,7 @@
 // reads the others' slots. A rank publishes chunk k + 1 only after it has read chunk k, so whoever has seen all chunks
 // k + 1 may overwrite the slot of chunk k: two slots make one wait per chunk enough.
 //
-// An exchange in place is two such meetings: in the first, slots say where in the arenas the ranks' memory lies; the
+// An exchange in place is two such meetings: in the first, ranks say where in their arenas their memory lies; the
 // second ends it.
 #pragma once
 
@@ -47,6 +47,7 @@ class ShmCommunicator final : public Communicator, public KeepsStatus, public Sh
   void barrier(const CallLabel& label) override;
   void leave(std::string_view reason) override;
   StatusWriter& status() override { return *status_; }
+  SharesGradientMemory* shares_gradient_memory() override { return this; }
   std::shared_ptr<GradientMemory> gradient_memory() override { return arena_; }
   bool exchange_in_place(const ExchangedMemory& mine, std::size_t bytes,
                          const std::function<void(std::span<const ExchangedMemory> all)>& work,

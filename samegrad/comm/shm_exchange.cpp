@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "samegrad/base/check.h"
+#include "samegrad/comm/cache_lines.h"
 #include "samegrad/comm/shm_communicator.h"
 
 namespace samegrad {
@@ -14,45 +15,41 @@ using Place = std::uint64_t;
 constexpr Place kNothing = std::numeric_limits<Place>::max();
 constexpr Place kElsewhere = kNothing - 1;
 
-void write_place(std::byte* slot, std::size_t index, Place place) {
-  std::memcpy(slot + index * sizeof(Place), &place, sizeof(place));
-}
-
-Place read_place(const std::byte* slot, std::size_t index) {
-  Place place = 0;
-  std::memcpy(&place, slot + index * sizeof(Place), sizeof(place));
-  return place;
-}
+/// A part of a core's first cache.
+constexpr std::size_t kFewBytes = 16'384;
 
 }  // namespace
 
-/// Into this rank's next slot: its parts, then its result.
+/// Of the next chunk: this rank's result, then its parts.
 void ShmCommunicator::post(const ExchangedMemory& mine, std::size_t bytes) {
-  std::byte* const slot = region_->outbox(rank_, published_ % 2);
+  const std::uint32_t slot = published_ % 2;
+  auto& places = region_->record(rank_).places;
+  const auto place_of = [&](const std::byte* memory) { return arena_->offset_of(memory, bytes).value_or(kElsewhere); };
+  places[0][slot].store(place_of(mine.result), std::memory_order_relaxed);
   for (std::size_t i = 0; i < mine.parts.size(); ++i) {
-    const std::byte* const part = mine.parts[i];
-    write_place(slot, i, part == nullptr ? kNothing : arena_->offset_of(part, bytes).value_or(kElsewhere));
+    const Place place = mine.parts[i] == nullptr ? kNothing : place_of(mine.parts[i]);
+    places[i + 1][slot].store(place, std::memory_order_relaxed);
   }
-  write_place(slot, mine.parts.size(), arena_->offset_of(mine.result, bytes).value_or(kElsewhere));
 }
 
 /// Of the chunk published last, into posted_; false where a rank's memory is elsewhere.
 bool ShmCommunicator::read_posts(std::size_t parts, std::size_t bytes) {
+  const std::uint32_t slot = (published_ - 1) % 2;
   for (int rank = 0; rank < size(); ++rank) {
-    const std::byte* const slot = region_->outbox(rank, (published_ - 1) % 2);
+    const auto& places = region_->record(rank).places;
     const std::span<std::byte> arena = region_->arena(rank);
     ExchangedMemory& posted = posted_[static_cast<std::size_t>(rank)];
     posted.parts.assign(parts, nullptr);
     for (std::size_t i = 0; i <= parts; ++i) {
-      const Place place = read_place(slot, i);
+      const Place place = places[i][slot].load(std::memory_order_relaxed);
       if (place == kElsewhere) return false;
-      if (place == kNothing && i < parts) continue;
+      if (place == kNothing && i > 0) continue;
       SAMEGRAD_CHECK_OP(place, <=, arena.size());
       SAMEGRAD_CHECK_OP(bytes, <=, arena.size() - place);
-      if (i < parts) {
-        posted.parts[i] = arena.data() + place;
-      } else {
+      if (i == 0) {
         posted.result = arena.data() + place;
+      } else {
+        posted.parts[i - 1] = arena.data() + place;
       }
     }
   }
@@ -62,8 +59,7 @@ bool ShmCommunicator::read_posts(std::size_t parts, std::size_t bytes) {
 bool ShmCommunicator::exchange_in_place(const ExchangedMemory& mine, std::size_t bytes,
                                         const std::function<void(std::span<const ExchangedMemory> all)>& work,
                                         const CallLabel& label) {
-  const std::size_t places = mine.parts.size() + 1;
-  if (region_->arena(rank_).empty() || places * sizeof(Place) > region_->slot_bytes()) return false;  // on all ranks
+  if (region_->arena(rank_).empty() || mine.parts.size() >= kMostPlaces) return false;  // on all ranks
   bool in_place = false;
   run(record_call(CallOperation::kReduce, 0, bytes, label), [&](const CallRecord& call) {
     post(mine, bytes);
@@ -72,6 +68,7 @@ bool ShmCommunicator::exchange_in_place(const ExchangedMemory& mine, std::size_t
     if (!in_place) return;
     work(posted_);
     meet(call, label, /*begins_call=*/false);
+    if (bytes <= kFewBytes) prefetch_for_writing(mine.result, bytes);  // a part was written by others, is used at once
   });
   return in_place;
 }

@@ -19,7 +19,7 @@ namespace samegrad {
 namespace {
 
 constexpr std::string_view kStage = "comm";
-constexpr std::uint64_t kMagic = 0x3330444152474D53;  // "SMGRAD03": the layout's version is part of it
+constexpr std::uint64_t kMagic = 0x3430444152474D53;  // "SMGRAD04": the layout's version is part of it
 constexpr std::size_t kPage = 4096;
 
 struct RegionHeader {
@@ -148,7 +148,9 @@ ShmRegion ShmRegion::for_threads(int world_size, std::size_t slot_bytes, std::si
 }
 
 ShmRegion::ShmRegion(std::byte* base, int world_size, std::size_t slot_bytes, std::size_t arena_bytes)
-    : base_(base), world_size_(world_size), slot_bytes_(slot_bytes), arena_bytes_(arena_bytes) {}
+    : base_(base), world_size_(world_size), slot_bytes_(slot_bytes), arena_bytes_(arena_bytes) {
+  static_assert(kRecordsAt == kPage);
+}
 
 ShmRegion::ShmRegion(ShmRegion&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)),
@@ -161,8 +163,6 @@ ShmRegion::~ShmRegion() {
     munmap(base_, region_bytes(world_size_, slot_bytes_, arena_bytes_));
   }
 }
-
-ShmRankRecord& ShmRegion::record(int rank) const { return reinterpret_cast<ShmRankRecord*>(base_ + kPage)[rank]; }
 
 ShmStory& ShmRegion::story() const { return *reinterpret_cast<ShmStory*>(base_ + kStoryOffset); }
 

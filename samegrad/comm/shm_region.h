@@ -23,6 +23,9 @@ enum class ShmRankState : std::uint32_t {
   kFailed,  ///< `reason` says why
 };
 
+/// Of a rank in an exchange in place: a result and more parts than a run of 2^30 atoms has subtrees.
+inline constexpr std::size_t kMostPlaces = 61;
+
 /// Parts that different ranks write are on different cache lines.
 struct ShmRankRecord {
   /// Chunks that this rank has published in all its calls, modulo 2^32. A futex.
@@ -31,6 +34,9 @@ struct ShmRankRecord {
   std::atomic<std::uint32_t> sleepers;
   /// call_mark of `calls`, on the line that whoever waits reads anyway.
   std::array<std::atomic<std::uint64_t>, 2> call_marks;
+  /// Where the memory of an exchange in place lies, by place and slot (shm_exchange.cpp): the first two, which are all
+  /// that most exchanges have, are on that line too.
+  std::array<std::array<std::atomic<std::uint64_t>, 2>, kMostPlaces> places;
   alignas(64) std::atomic<ShmRankState> state;
   std::atomic<std::int32_t> pid;
   std::atomic<std::uint64_t> start_time;  ///< of the process (/proc/PID/stat, field 22); 0: unknown
@@ -80,7 +86,7 @@ class ShmRegion {
 
   int world_size() const { return world_size_; }
   std::size_t slot_bytes() const { return slot_bytes_; }
-  ShmRankRecord& record(int rank) const;
+  ShmRankRecord& record(int rank) const { return reinterpret_cast<ShmRankRecord*>(base_ + kRecordsAt)[rank]; }
   ShmStory& story() const;
   /// slot_bytes() bytes, 64-byte aligned. `slot` is 0 or 1.
   std::byte* outbox(int rank, std::uint32_t slot) const;
@@ -88,6 +94,8 @@ class ShmRegion {
   std::span<std::byte> arena(int rank) const;
 
  private:
+  static constexpr std::size_t kRecordsAt = 4096;
+
   ShmRegion(std::byte* base, int world_size, std::size_t slot_bytes, std::size_t arena_bytes);
 
   std::byte* base_;

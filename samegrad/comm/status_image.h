@@ -24,7 +24,7 @@ struct StatusIdentity {
   std::int32_t unused = 0;
   std::uint64_t start_time = 0;
   std::int64_t started_realtime_ns = 0;
-  std::int64_t started_boot_ns = 0;
+  std::int64_t started_monotonic_ns = 0;
   std::array<char, 40> pid_space{};
   std::array<char, 64> host{};
 };
@@ -40,9 +40,9 @@ struct StatusMoment {
   std::int64_t collectives = 0;
   std::int64_t update = 0;
   std::int64_t entered_realtime_ns = 0;
-  std::int64_t entered_boot_ns = 0;
+  std::int64_t entered_monotonic_ns = 0;
   std::int64_t progress_realtime_ns = 0;
-  std::int64_t progress_boot_ns = 0;
+  std::int64_t progress_monotonic_ns = 0;
   std::array<char, 24> phase{};
   std::array<char, 48> name{};
 };

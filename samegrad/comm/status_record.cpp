@@ -23,12 +23,6 @@ constexpr std::string_view kPrefix = "rank-";
 /// A writer changes its record every few microseconds at most, a look takes less.
 constexpr int kMostLooks = 1'000;
 
-std::int64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 /// False where it is not printable ASCII, NUL-filled.
 template <std::size_t kSize>
 bool take_text(const std::array<char, kSize>& chars, std::string& text) {
@@ -47,7 +41,7 @@ std::string take_identity(const StatusIdentity& identity, int rank, RankStatus& 
   }
   if (identity.world_size < 1 || identity.world_size > kMostLocalProcesses || identity.rank != rank ||
       rank >= identity.world_size || identity.pid < 1 || identity.started_realtime_ns < 0 ||
-      identity.started_boot_ns < 0) {
+      identity.started_monotonic_ns < 0) {
     return "its rank, number of ranks, pid or start is impossible";
   }
   status.rank = identity.rank;
@@ -55,7 +49,7 @@ std::string take_identity(const StatusIdentity& identity, int rank, RankStatus& 
   status.pid = identity.pid;
   status.start_time = identity.start_time;
   status.started_realtime_ns = identity.started_realtime_ns;
-  status.started_boot_ns = identity.started_boot_ns;
+  status.started_monotonic_ns = identity.started_monotonic_ns;
   const bool readable = take_text(identity.host, status.host) && take_text(identity.pid_space, status.pid_space);
   return readable ? "" : "its host is no readable text";
 }
@@ -67,9 +61,13 @@ std::string take_moment(const StatusMoment& moment, RankStatus& status) {
       moment.dtype > static_cast<std::uint32_t>(kLastCallDtype)) {
     return "its state, operation or dtype is impossible";
   }
-  const std::array counts{
-      moment.update,          moment.collectives,          moment.call_update,     moment.entered_realtime_ns,
-      moment.entered_boot_ns, moment.progress_realtime_ns, moment.progress_boot_ns};
+  const std::array counts{moment.update,
+                          moment.collectives,
+                          moment.call_update,
+                          moment.entered_realtime_ns,
+                          moment.entered_monotonic_ns,
+                          moment.progress_realtime_ns,
+                          moment.progress_monotonic_ns};
   if (std::ranges::any_of(counts, [](std::int64_t count) { return count < 0; }) || moment.root < 0 ||
       moment.root >= status.world_size) {
     return "a count, time or root is impossible";
@@ -85,9 +83,9 @@ std::string take_moment(const StatusMoment& moment, RankStatus& status) {
   status.call.name = moment.name;
   status.call.update = moment.call_update;
   status.entered_realtime_ns = moment.entered_realtime_ns;
-  status.entered_boot_ns = moment.entered_boot_ns;
+  status.entered_monotonic_ns = moment.entered_monotonic_ns;
   status.progress_realtime_ns = moment.progress_realtime_ns;
-  status.progress_boot_ns = moment.progress_boot_ns;
+  status.progress_monotonic_ns = moment.progress_monotonic_ns;
   std::string name;
   const bool readable = take_text(moment.name, name) && take_text(moment.phase, status.phase);
   return readable ? "" : "its phase or call is no readable text";
@@ -201,7 +199,10 @@ std::string pid_space_of_this_process() {
   return xxh3_128_hex(boot + " " + space.string());
 }
 
-std::int64_t boot_ns() { return clock_ns(CLOCK_BOOTTIME); }
-std::int64_t realtime_ns() { return clock_ns(CLOCK_REALTIME); }
+std::int64_t realtime_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
 
 }  // namespace samegrad

@@ -28,7 +28,7 @@ enum class RankState : std::uint32_t {
 /// "running", "waiting", "done", "failed". Local.
 std::string_view state_name(RankState state);
 
-/// Times are nanoseconds: `realtime` since 1970, `boot` of CLOCK_BOOTTIME of the rank's host, which counts sleep too.
+/// Times are nanoseconds: `realtime` since 1970, `monotonic` of monotonic_ns() on the rank's host.
 struct RankStatus {
   int rank = 0;
   int world_size = 1;
@@ -37,7 +37,7 @@ struct RankStatus {
   std::string host;              ///< name, for messages
   std::string pid_space;         ///< equal to pid_space_of_this_process() where `pid` means the same here
   std::int64_t started_realtime_ns = 0;
-  std::int64_t started_boot_ns = 0;
+  std::int64_t started_monotonic_ns = 0;
 
   RankState state = RankState::kRunning;
   std::int64_t update = 0;       ///< being made; 0 before the first
@@ -45,9 +45,9 @@ struct RankStatus {
   std::int64_t collectives = 0;  ///< collective calls so far, the one it is in included
   CallRecord call;               ///< the newest of them, entered_ns unset; operation kNone: none yet
   std::int64_t entered_realtime_ns = 0;
-  std::int64_t entered_boot_ns = 0;  ///< when it entered `call`; 0: no call yet
+  std::int64_t entered_monotonic_ns = 0;  ///< when it entered `call`; 0: no call yet
   std::int64_t progress_realtime_ns = 0;
-  std::int64_t progress_boot_ns = 0;  ///< when this record last changed
+  std::int64_t progress_monotonic_ns = 0;  ///< when this record last changed
 };
 
 /// Either a record, or why there is none.
@@ -74,8 +74,7 @@ StatusReading read_status_image(const StatusImage& image, int rank);
 /// Names the kernel's boot and the pid namespace: equal texts, equal pids. "" where /proc does not tell. Local.
 std::string pid_space_of_this_process();
 
-/// CLOCK_BOOTTIME and CLOCK_REALTIME of this host, nanoseconds. Local.
-std::int64_t boot_ns();
+/// Nanoseconds since 1970, to a timer tick. Local.
 std::int64_t realtime_ns();
 
 }  // namespace samegrad

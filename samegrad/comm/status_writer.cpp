@@ -57,14 +57,14 @@ StatusWriter::StatusWriter(int rank, int world_size) {
   identity_.pid = getpid();
   identity_.start_time = process_start_time(identity_.pid);
   identity_.started_realtime_ns = realtime_ns();
-  identity_.started_boot_ns = boot_ns();
+  identity_.started_monotonic_ns = monotonic_ns();
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   put_text(identity_.host, host.data());
   put_text(identity_.pid_space, pid_space_of_this_process());
   moment_.state = static_cast<std::uint32_t>(RankState::kRunning);
   moment_.progress_realtime_ns = identity_.started_realtime_ns;
-  moment_.progress_boot_ns = identity_.started_boot_ns;
+  moment_.progress_monotonic_ns = identity_.started_monotonic_ns;
   put_text(moment_.phase, "start");
 }
 
@@ -141,8 +141,8 @@ void StatusWriter::enter(const CallRecord& call) {
   put_text(moment_.name, call.name.data());
   ++moment_.collectives;
   moment_.entered_realtime_ns = realtime_ns();
-  moment_.entered_boot_ns = boot_ns();
-  publish(moment_.entered_realtime_ns, moment_.entered_boot_ns);
+  moment_.entered_monotonic_ns = call.entered_ns;
+  publish(moment_.entered_realtime_ns, moment_.entered_monotonic_ns);
 }
 
 void StatusWriter::leave() {
@@ -158,12 +158,12 @@ void StatusWriter::end(RankState state) {
   ended_ = true;
 }
 
-void StatusWriter::publish() { publish(realtime_ns(), boot_ns()); }
+void StatusWriter::publish() { publish(realtime_ns(), monotonic_ns()); }
 
-void StatusWriter::publish(std::int64_t now_realtime_ns, std::int64_t now_boot_ns) {
+void StatusWriter::publish(std::int64_t now_realtime_ns, std::int64_t now_monotonic_ns) {
   if (ended_) return;
   moment_.progress_realtime_ns = now_realtime_ns;
-  moment_.progress_boot_ns = now_boot_ns;
+  moment_.progress_monotonic_ns = now_monotonic_ns;
   ++current_;
   for (StatusImage* const image : images_) store(*image, current_, moment_);
 }

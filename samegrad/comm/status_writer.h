@@ -42,7 +42,7 @@ class StatusWriter {
 
  private:
   void publish();
-  void publish(std::int64_t now_realtime_ns, std::int64_t now_boot_ns);
+  void publish(std::int64_t now_realtime_ns, std::int64_t now_monotonic_ns);
   StatusBytes bytes_now() const;
   bool take(StatusImage* image);
 

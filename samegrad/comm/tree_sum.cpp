@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "samegrad/base/check.h"
+#include "samegrad/comm/cache_lines.h"
 #include "samegrad/kernels/gradient_sum.h"
 #include "samegrad/objective/scale.h"
 
@@ -26,7 +27,8 @@ void add(const double* left, const double* right, double* sum, std::int64_t coun
 }  // namespace
 
 template <typename Element>
-TreeSum<Element>::TreeSum(std::span<const AtomRange> leaves) : leaves_(leaves.size()) {
+TreeSum<Element>::TreeSum(std::span<const AtomRange> leaves, std::pmr::memory_resource* memory)
+    : leaves_(leaves.size()), steps_(memory) {
   SAMEGRAD_CHECK_OP(leaves.size(), >, 0U);
   std::size_t next = 0;
   add_steps(leaves, {0, leaves.back().end}, next, 0);
@@ -67,12 +69,13 @@ void TreeSum<Element>::run_block(std::span<const Element* const> leaves, std::sp
     if (index >= leaves_) return row(index - leaves_);
     return leaves[index] != nullptr ? leaves[index] + begin : kZeros<Element>.data();
   };
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Element);
+  for (Element* const other : results.subspan(1)) prefetch_for_writing(other + begin, bytes);
   Element* const first = results.front() + begin;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const bool last = i + 1 == steps_.size();
     add(operand(steps_[i].left), operand(steps_[i].right), last ? first : row(steps_[i].row), count);
   }
-  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Element);
   if (steps_.empty() && operand(0) != first) std::memcpy(first, operand(0), bytes);
   divide_gradient(first, count, divisor);
   for (Element* const other : results.subspan(1)) std::memcpy(other + begin, first, bytes);

@@ -56,12 +56,14 @@ double exchange_divisor(GradientReduction reduction, std::int64_t world_size) {
 }
 
 void divide_gradient(float* gradient, std::int64_t elements, double divisor) {
+  if (divisor == 1.0) return;
   const auto narrow = static_cast<float>(divisor);
   if (static_cast<double>(narrow) == divisor) return divide(gradient, elements, narrow);
   divide_floats_in_double(gradient, divisor, elements);
 }
 
 void divide_gradient(double* gradient, std::int64_t elements, double divisor) {
+  if (divisor == 1.0) return;
   divide_doubles(gradient, divisor, elements);
 }
 

@@ -30,7 +30,8 @@ void read(const fuzz::ScratchFolder& folder, std::string_view bytes) {
                     std::memchr(status.call.name.data(), 0, status.call.name.size()) != nullptr &&
                     is_readable(status.call.name.data()),
                 "its texts are texts");
-  fuzz::require(status.update >= 0 && status.collectives >= 0 && status.progress_boot_ns >= 0, "counts are counts");
+  fuzz::require(status.update >= 0 && status.collectives >= 0 && status.progress_monotonic_ns >= 0,
+                "counts are counts");
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ TEST_F(StatusFolder, ARecordSaysWhoItIsAndWhatItDoes) {
   EXPECT_EQ(status.collectives, 1);
   EXPECT_TRUE(same_call(status.call, gradient_call()));
   EXPECT_EQ(status.call.update, 7);
-  EXPECT_GE(status.entered_boot_ns, status.started_boot_ns);
+  EXPECT_GE(status.entered_monotonic_ns, status.started_monotonic_ns);
   EXPECT_GE(status.progress_realtime_ns, status.started_realtime_ns);
 
   writer.leave();
@@ -197,7 +197,7 @@ TEST_F(StatusFolder, EveryImpossibleValueIsRefused) {
       [](StatusBytes& b) { b.identity.world_size = 1 << 30; },
       [](StatusBytes& b) { b.identity.pid = 0; },
       [](StatusBytes& b) { b.identity.pid = -1; },
-      [](StatusBytes& b) { b.identity.started_boot_ns = -1; },
+      [](StatusBytes& b) { b.identity.started_monotonic_ns = -1; },
       [](StatusBytes& b) { b.identity.host.fill('h'); },
       [](StatusBytes& b) { b.identity.host[0] = '\x1b'; },
       [](StatusBytes& b) { b.identity.host[5] = 'h'; },
@@ -209,7 +209,7 @@ TEST_F(StatusFolder, EveryImpossibleValueIsRefused) {
       [](StatusBytes& b) { b.moments[0].root = -1; },
       [](StatusBytes& b) { b.moments[0].update = -1; },
       [](StatusBytes& b) { b.moments[0].collectives = INT64_MIN; },
-      [](StatusBytes& b) { b.moments[0].progress_boot_ns = -1; },
+      [](StatusBytes& b) { b.moments[0].progress_monotonic_ns = -1; },
       [](StatusBytes& b) { b.moments[0].phase[0] = '\n'; },
       [](StatusBytes& b) { b.moments[0].name.fill('n'); },
   };
