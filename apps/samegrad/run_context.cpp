@@ -4,12 +4,17 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "apps/samegrad/command_config.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/fault_point.h"
+#include "samegrad/base/file_operations.h"
 #include "samegrad/base/log.h"
+#include "samegrad/base/temporary_name.h"
+#include "samegrad/checkpoint/leftovers.h"
 #include "samegrad/comm/agreement.h"
 #include "samegrad/comm/aten_dispatch.h"
 #include "samegrad/comm/environment.h"
@@ -75,11 +80,17 @@ RunContext open_run_context(const CommandLine& command,
   together(*context.comm, "prepare", 0, context.timeout(), [&] {
     fault_point("prepare", context.comm->rank(), 0);
     if (!context.leader()) return;
+    if (command.subcommand == "train") remove_left_temporaries(context.paths.run / kScratchName);
     if (command.dry_run) {
       context.scratch = std::make_unique<ScratchFolder>(context.paths.run);
     } else {
       require_writable_run(command, context.config, context.paths);
-      if (command.subcommand == "train") context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
+      if (command.subcommand == "train") {
+        context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
+        std::vector<std::string> names;  // there may be no save that would do this
+        real_files().list(context.paths.checkpoints, names);
+        remove_leftovers(real_files(), context.paths.checkpoints, names);
+      }
     }
     if (before_preparing) before_preparing(context);
     if (context.scratch) context.paths.prepare_in(context.scratch->path());
