@@ -63,6 +63,14 @@ void announce_reading(const std::filesystem::path& file, std::int64_t bytes) {
   if (bytes > kWorthSaying) log_info("reading " + file.string() + ", " + bytes_text(bytes) + " ...");
 }
 
+/// What a killed run left. This one may neither save nor write all of the same files, which would remove it too.
+void clear_leftovers(const RunPaths& paths) {
+  for (const std::filesystem::path& file : paths.generated_files()) remove_left_temporaries(file);
+  std::vector<std::string> names;
+  real_files().list(paths.checkpoints, names);
+  remove_leftovers(real_files(), paths.checkpoints, names);
+}
+
 RunContext open_run_context(const CommandLine& command,
                             const std::function<void(const RunContext&)>& before_preparing) {
   RunContext context{.config = command_config(command),
@@ -87,9 +95,7 @@ RunContext open_run_context(const CommandLine& command,
       require_writable_run(command, context.config, context.paths);
       if (command.subcommand == "train") {
         context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
-        std::vector<std::string> names;  // there may be no save that would do this
-        real_files().list(context.paths.checkpoints, names);
-        remove_leftovers(real_files(), context.paths.checkpoints, names);
+        clear_leftovers(context.paths);
       }
     }
     if (before_preparing) before_preparing(context);
