@@ -4,15 +4,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <csignal>
 #include <cstring>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
+#include "apps/samegrad/writable_folder.h"
 #include "samegrad/base/error.h"
+#include "samegrad/base/folder_probe.h"
+#include "samegrad/base/temporary_name.h"
 #include "samegrad/checkpoint/manifest.h"
 #include "samegrad/checkpoint/step_name.h"
 
@@ -21,24 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool process_is_gone(pid_t process) { return kill(process, 0) != 0 && errno == ESRCH; }
-
-std::optional<pid_t> parse_process(std::string_view text) {
-  pid_t process = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), process);
-  const bool whole = error == std::errc{} && end == text.data() + text.size() && process > 0;
-  return whole ? std::optional(process) : std::nullopt;
-}
-
-/// ".NAME.tmp-PROCESS" of write_file_atomically() gives NAME, where the process is gone.
-std::optional<std::string> abandoned_target(std::string_view name) {
-  constexpr std::string_view kMark = ".tmp-";
-  const std::size_t mark = name.rfind(kMark);
-  if (!name.starts_with('.') || mark == std::string_view::npos || mark < 2) {
-    return std::nullopt;
-  }
-  const std::optional<pid_t> process = parse_process(name.substr(mark + kMark.size()));
-  return process && process_is_gone(*process) ? std::optional<std::string>(name.substr(1, mark - 1)) : std::nullopt;
+/// What a temporary name was to become, where its process is gone.
+std::optional<std::string> abandoned_target(const fs::path& path) {
+  std::optional<TemporaryName> name = parse_temporary_name(path.filename().string());
+  return name && is_left_over(path, name->owner) ? std::optional(std::move(name->target)) : std::nullopt;
 }
 
 bool is_rank_with(std::string_view name, std::string_view after) {
@@ -58,12 +46,13 @@ bool is_checkpoint_part(std::string_view name) {
 }
 
 /// A checkpoint's folder, or a hidden one of a save whose process is gone.
-bool is_checkpoint_folder(const std::string& name) {
+bool is_checkpoint_folder(const fs::path& folder) {
+  const std::string name = folder.filename().string();
   if (parse_step_folder_name(name)) {
     return true;
   }
   const std::optional<AsideName> aside = parse_aside_name(name);
-  return aside && process_is_gone(aside->process);
+  return aside && is_left_over(folder, aside->owner);
 }
 
 class Search {
@@ -92,14 +81,10 @@ class Search {
 
   /// What `train --dry-run` had prepared when it was killed (ScratchFolder of writable_folder.h).
   void visit_abandoned_scratch() {
-    constexpr std::string_view kPrefix = ".dry-run-";
     std::error_code error;
     for (fs::directory_iterator entry(paths_.run, error); !error && entry != fs::directory_iterator{};
          entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      const std::optional<pid_t> process =
-          name.starts_with(kPrefix) ? parse_process(std::string_view(name).substr(kPrefix.size())) : std::nullopt;
-      if (process && process_is_gone(*process)) {
+      if (abandoned_target(entry->path()) == kScratchName) {
         RunPaths scratch(paths_.run);
         scratch.prepare_in(entry->path());
         scratch.outputs = entry->path();
@@ -113,18 +98,21 @@ class Search {
   bool is_ours(const fs::path& folder) const {
     return folder == paths_.outputs || folder == paths_.data_dir || folder == paths_.figures ||
            folder == paths_.status || folder == paths_.checkpoints || folder == paths_.checkpoints.parent_path() ||
-           (folder.parent_path() == paths_.checkpoints && is_checkpoint_folder(folder.filename().string()));
+           (folder.parent_path() == paths_.checkpoints && is_checkpoint_folder(folder));
+  }
+
+  bool is_written_as_a_whole(const fs::path& file) const {
+    const bool is_status = file.parent_path() == paths_.status && is_rank_with(file.filename().string(), "");
+    return known_.contains(file) || is_status;
   }
 
   bool is_known_file(const fs::path& file) const {
-    const std::string name = file.filename().string();
     const bool in_checkpoint = file.parent_path().parent_path() == paths_.checkpoints;
-    const bool is_status = file.parent_path() == paths_.status && is_rank_with(name, "");
-    if (known_.contains(file) || is_status || (in_checkpoint && is_checkpoint_part(name))) {
+    if (is_written_as_a_whole(file) || (in_checkpoint && is_checkpoint_part(file.filename().string()))) {
       return true;
     }
-    const std::optional<std::string> target = abandoned_target(name);
-    return target && known_.contains(file.parent_path() / *target);
+    const std::optional<std::string> target = abandoned_target(file);
+    return is_left_by_probe(file) || (target && is_written_as_a_whole(file.parent_path() / *target));
   }
 
   void visit(const fs::path& path) {

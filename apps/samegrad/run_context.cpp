@@ -4,12 +4,17 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "apps/samegrad/command_config.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/fault_point.h"
+#include "samegrad/base/file_operations.h"
 #include "samegrad/base/log.h"
+#include "samegrad/base/temporary_name.h"
+#include "samegrad/checkpoint/leftovers.h"
 #include "samegrad/comm/agreement.h"
 #include "samegrad/comm/aten_dispatch.h"
 #include "samegrad/comm/environment.h"
@@ -58,6 +63,14 @@ void announce_reading(const std::filesystem::path& file, std::int64_t bytes) {
   if (bytes > kWorthSaying) log_info("reading " + file.string() + ", " + bytes_text(bytes) + " ...");
 }
 
+/// What a killed run left. This one may neither save nor write all of the same files, which would remove it too.
+void clear_leftovers(const RunPaths& paths) {
+  for (const std::filesystem::path& file : paths.generated_files()) remove_left_temporaries(file);
+  std::vector<std::string> names;
+  real_files().list(paths.checkpoints, names);
+  remove_leftovers(real_files(), paths.checkpoints, names);
+}
+
 RunContext open_run_context(const CommandLine& command,
                             const std::function<void(const RunContext&)>& before_preparing) {
   RunContext context{.config = command_config(command),
@@ -75,11 +88,15 @@ RunContext open_run_context(const CommandLine& command,
   together(*context.comm, "prepare", 0, context.timeout(), [&] {
     fault_point("prepare", context.comm->rank(), 0);
     if (!context.leader()) return;
+    if (command.subcommand == "train") remove_left_temporaries(context.paths.run / kScratchName);
     if (command.dry_run) {
       context.scratch = std::make_unique<ScratchFolder>(context.paths.run);
     } else {
       require_writable_run(command, context.config, context.paths);
-      if (command.subcommand == "train") context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
+      if (command.subcommand == "train") {
+        context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
+        clear_leftovers(context.paths);
+      }
     }
     if (before_preparing) before_preparing(context);
     if (context.scratch) context.paths.prepare_in(context.scratch->path());

@@ -10,20 +10,12 @@
 
 #include "apps/samegrad/machine.h"
 #include "apps/samegrad/run_needs.h"
-#include "samegrad/base/atomic_file.h"
 #include "samegrad/base/error.h"
+#include "samegrad/base/folder_probe.h"
+#include "samegrad/base/temporary_name.h"
 
 namespace samegrad {
 namespace {
-
-/// Removes a file at the end, whether it was made or not.
-struct PassingFile {
-  std::filesystem::path path;
-  ~PassingFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  }
-};
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& reason) {
   throw RunError("write", path.string() + ": " + reason);
@@ -62,7 +54,7 @@ PassingFolder::~PassingFolder() {
 }
 
 ScratchFolder::ScratchFolder(const std::filesystem::path& run)
-    : path_(run / (".dry-run-" + std::to_string(getpid()))), folder_(path_) {}
+    : path_(temporary_path(run / kScratchName)), folder_(path_) {}
 
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
@@ -75,8 +67,7 @@ void require_writable(const std::string& stage, const std::filesystem::path& fol
   const std::string end = "; nothing was computed; make it writable, or give another folder";
   try {
     const PassingFolder there(folder);
-    const PassingFile probe{folder / (".probe-" + std::to_string(getpid()))};
-    write_file_atomically(probe.path, "samegrad");
+    probe_folder(folder);
   } catch (const RunError& error) {
     throw RunError(stage, what + without_stage(error.what()) + end);
   }

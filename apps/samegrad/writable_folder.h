@@ -25,7 +25,10 @@ class PassingFolder {
   std::vector<std::filesystem::path> made_;
 };
 
-/// The folder in which `train --dry-run` prepares, `RUN/.dry-run-PROCESS`; goes with all that is in it.
+/// What stands in the temporary name of the folder in which `train --dry-run` prepares.
+inline constexpr const char* kScratchName = "dry-run";
+
+/// That folder, in the run's; goes with all that is in it.
 class ScratchFolder {
  public:
   explicit ScratchFolder(const std::filesystem::path& run);

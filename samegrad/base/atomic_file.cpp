@@ -1,14 +1,13 @@
 #include "samegrad/base/atomic_file.h"
 
 #include <sys/statvfs.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/temporary_name.h"
 
 namespace samegrad {
 namespace {
@@ -39,13 +38,6 @@ struct TemporaryFile {
       files.remove_file(path);
     }
   }
-
-  /// 0 or errno. A file of this name is what a killed process with the same id left.
-  int open() {
-    const int reason = files.open_new(path, descriptor);
-    if (reason != EEXIST || files.remove_file(path) != 0) return reason;
-    return files.open_new(path, descriptor);
-  }
 };
 
 }  // namespace
@@ -60,8 +52,9 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
                                 " bytes are free there");
   };
   check(make_folders(files, folder), "creating the folder");
-  TemporaryFile temporary(files, folder / ("." + target.filename().string() + ".tmp-" + std::to_string(getpid())));
-  check(temporary.open(), "opening a temporary file beside it");
+  check(remove_left_temporaries(target, files), "reading the folder");
+  TemporaryFile temporary(files, temporary_path(target));
+  check(files.open_new(temporary.path, temporary.descriptor), "opening a temporary file beside it");
   check(files.write(temporary.descriptor, bytes), "writing");
   check(files.fsync(temporary.descriptor), "fsync");
   check(files.close(std::exchange(temporary.descriptor, -1)), "closing");

@@ -1,7 +1,5 @@
 #include "samegrad/checkpoint/step_name.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -50,27 +48,25 @@ std::optional<std::int64_t> parse_step_folder_name(std::string_view name) {
   return update && step_folder_name(*update) == name ? update : std::nullopt;
 }
 
-std::string AsideName::text() const {
-  return std::string(aside_prefix(kind)) + step_folder + "-" + std::to_string(process);
-}
+std::string AsideName::text() const { return std::string(aside_prefix(kind)) + step_folder + "-" + owner.text(); }
 
 AsideName aside_name(AsideKind kind, std::int64_t update) {
-  return {.kind = kind, .step_folder = step_folder_name(update), .update = update, .process = getpid()};
+  return {.kind = kind, .step_folder = step_folder_name(update), .update = update, .owner = this_process()};
 }
 
 std::optional<AsideName> parse_aside_name(std::string_view name) {
   for (const AsideKind kind : {AsideKind::kSaving, AsideKind::kReplaced, AsideKind::kRemoving}) {
     const std::string_view prefix = aside_prefix(kind);
-    const std::size_t dash = name.rfind('-');
-    if (!name.starts_with(prefix) || dash < prefix.size()) {
+    const std::size_t dash = name.find('-', prefix.size() + kStepPrefix.size());
+    if (!name.starts_with(prefix) || dash == std::string_view::npos) {
       continue;
     }
     const std::string_view step_folder = name.substr(prefix.size(), dash - prefix.size());
     const std::optional<std::int64_t> update = parse_step_folder_name(step_folder);
-    const std::optional<pid_t> process = parse_number<pid_t>(name.substr(dash + 1));
-    if (update && process) {
-      AsideName aside{.kind = kind, .step_folder = std::string(step_folder), .update = *update, .process = *process};
-      return aside.text() == name ? std::optional(std::move(aside)) : std::nullopt;  // "-007" is no name of ours
+    std::optional<NameOwner> owner = parse_owner(name.substr(dash + 1));
+    if (update && owner) {
+      return AsideName{
+          .kind = kind, .step_folder = std::string(step_folder), .update = *update, .owner = *std::move(owner)};
     }
   }
   return std::nullopt;

@@ -1,12 +1,12 @@
 // The names of what stands in a folder of checkpoints.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "samegrad/base/name_owner.h"
 
 namespace samegrad {
 
@@ -23,12 +23,12 @@ enum class AsideKind {
   kRemoving,  ///< being removed
 };
 
-/// A hidden sibling of a checkpoint: ".saving-step-0050-<process id>".
+/// A hidden sibling of a checkpoint: ".saving-step-0050-HOST-PROCESS".
 struct AsideName {
   AsideKind kind = AsideKind::kSaving;
   std::string step_folder;
   std::int64_t update = 0;
-  pid_t process = 0;
+  NameOwner owner;
 
   std::string text() const;
 };

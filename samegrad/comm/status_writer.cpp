@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 
+#include "samegrad/base/temporary_name.h"
 #include "samegrad/comm/process_watch.h"
 
 namespace samegrad {
@@ -92,9 +93,9 @@ bool StatusWriter::place_in_folder(const std::filesystem::path& folder) {
   const SpinLock lock(busy_);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  const std::string path = status_path(folder, identity_.rank).string();
-  const std::string aside = path + "." + std::to_string(identity_.pid) + ".new";
-  unlink(aside.c_str());
+  const std::filesystem::path path = status_path(folder, identity_.rank);
+  const std::filesystem::path aside = temporary_path(path);
+  remove_left_temporaries(path);
   const int fd = open(aside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   StatusImage* const image = mapped_with(fd, bytes_now());
   if (fd >= 0) close(fd);

@@ -9,6 +9,7 @@
 
 #include "samegrad/base/atomic_file.h"
 #include "samegrad/base/error.h"
+#include "samegrad/base/temporary_name.h"
 
 namespace samegrad {
 namespace {
@@ -23,7 +24,8 @@ PendingFile::PendingFile(const std::filesystem::path& path) : path_(std::filesys
   if (error) {
     throw RunError("write", path_.string() + ": creating the folder: " + error.message());
   }
-  temporary_ = path_.parent_path() / ("." + path_.filename().string() + ".tmp-" + std::to_string(getpid()));
+  remove_left_temporaries(path_);  // where the folder cannot be read, commit() says so
+  temporary_ = temporary_path(path_);
   descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor_ < 0) {
     fail("opening a temporary file beside it");

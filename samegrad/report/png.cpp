@@ -9,6 +9,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "samegrad/base/temporary_name.h"
+
 namespace samegrad {
 namespace {
 
@@ -24,10 +26,9 @@ int wait_for(pid_t child) {
 }  // namespace
 
 std::string convert_to_png(const std::filesystem::path& svg, const std::filesystem::path& png) {
-  // Named as write_file_atomically's, which `samegrad clean` knows when this process was killed.
-  const std::filesystem::path partial =
-      png.parent_path() / ("." + png.filename().string() + ".tmp-" + std::to_string(getpid()));
+  const std::filesystem::path partial = temporary_path(png);
   std::error_code error;
+  remove_left_temporaries(png);
   std::filesystem::remove(partial, error);  // a link there would be written through
   // Absolute paths: a name that begins with '-' must not become an option.
   std::string input = std::filesystem::absolute(svg).string();

@@ -1,16 +1,17 @@
 """Processes of a training are killed at every system call of its saves; whatever they leave, `--resume auto` ends with the bytes of the
-run that nobody stopped.
+run that nobody stopped, and nothing hidden stays in the run's folder.
 
     .venv/bin/python tests/campaigns/kill_at_syscalls.py [--bin build/dev/bin] [--seed 1] [--budget N] [--form NAME] [--json FILE]
 
-strace kills the process of rank 0 as it enters the call: the calls before it took place, this one did not. A run without
-a kill is recorded first; its calls on files below artifacts/ are the places, and the one call after the last. strace counts
-calls of each thread: with two processes, or another thread that saves, it cannot tell most of the calls of a save from
-others, and the process ends itself at the fault points between them (samegrad/base/fault_point.h); without strace, always.
-`--budget` tries so many places in each form, drawn by the seed; 0 tries all. Forms: the run alone, the run over an older
-one of the same names (exchange of folders), two processes, and the asynchronous save; and two processes of which the other
-rank, or the launcher, is killed while rank 0 stands at such a fault point, and then goes on. The broken variants resume without
-what must be put back; at least one of the same kills must show it.
+strace kills the process of rank 0 as it enters the call: the calls before it took place, this one did not. A run without a kill
+is recorded first; its calls on files below artifacts/, and on hidden ones below outputs/, are the places, and the one call after
+the last. strace counts calls of each thread: with two processes, or another thread that saves, it cannot tell most of the calls of
+a save from others, and the process ends itself at the fault points between them (samegrad/base/fault_point.h); without strace,
+always. `--budget` tries so many places in each form, drawn by the seed, and in the run alone always those at which it looks whether
+its folders can be written to; 0 tries all. Forms: the run alone, the run over an older one of the same names (exchange of folders),
+two processes, and the asynchronous save; and two processes of which the other rank, or the launcher, is killed while rank 0 stands
+at such a fault point, and then goes on. The broken variants resume without what must be put back, or leave what the kill has left;
+at least one of the same kills must show it.
 """
 
 import argparse
@@ -45,6 +46,8 @@ PHASES = ["begin", *[f"{what}-{file}" for file in FILES for what in ("making", "
           "folder-synced", "placed", "parent-synced"]
 FAULT_POINTS = [(f"save:{phase}", step) for step in (1, 2, 3) for phase in PHASES]
 BROKEN_RESUMES = ["randomness-restarted", "data-order-restarted", "optimizer-state-not-restored"]
+LEFTOVERS_STAY = "leftovers-stay"
+PROBE = ".samegrad-probe"
 CALL = re.compile(r"^(\d+) +(\w+)\((.*)$")
 SAVED = re.compile(r"saved (\S+/step-(\d+))")
 
@@ -63,19 +66,25 @@ def ptrace_works():
 
 
 def places(log):
-    """(name, n): the n-th call of that name in a thread, for the calls on what lies below artifacts/."""
+    """(name, n): the n-th call of that name in a thread, for the calls on what lies below artifacts/, or is hidden below outputs/;
+    and those of them that leave something of the look whether a folder can be written to."""
     counted = collections.Counter()
-    found = []
+    found, of_probe = [], []
     for line in log.read_text().splitlines():
         call = CALL.match(line)
         if call is None:
             continue
         thread, name, rest = call.groups()
         counted[thread, name] += 1
-        if "/artifacts" in rest:
+        if "/artifacts" in rest or re.search(r"/outputs/([^\"<>]*/)?\.", rest):
             found.append((name, counted[thread, name]))
+            of_probe += [found[-1]] * (PROBE in rest and name in ("rename", "unlink"))
     name, n = found[-1]
-    return [*found, (name, n + 1)]
+    return [*found, (name, n + 1)], of_probe
+
+
+def hidden(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.name.startswith("."))
 
 
 def is_stopped(pid):
@@ -100,7 +109,7 @@ class Campaign:
         self.traces = ptrace_works()
         self.counts = collections.Counter()
         self.failures = []
-        self.variants = {name: 0 for name in BROKEN_RESUMES}
+        self.variants = {name: 0 for name in [*BROKEN_RESUMES, LEFTOVERS_STAY]}
         self.older = scratch / "older"
         self.check(samegrad(self.program, self.older, "train", "--quiet", "--set", "seed=7"))
         reference = scratch / "reference"
@@ -133,13 +142,14 @@ class Campaign:
 
     def places(self, form):
         if form == "asynchronous" or form in OTHERS or not self.traces:
-            return FAULT_POINTS
+            return FAULT_POINTS, []
         log = self.scratch / "calls"
         self.check(samegrad(self.program, self.fresh(form), "train", *FORMS[form],
                             traced=["strace", "-f", "-y", "-qq", "-s", "0", "-e", f"trace={CALLS}", "-o", log]))
+        every, of_probe = places(log)
         if form != "two processes":
-            return places(log)
-        return [place for place in places(log) if place[0] in ONLY_OF_RANK_0] + FAULT_POINTS
+            return every, of_probe if form == "alone" else []
+        return [place for place in every if place[0] in ONLY_OF_RANK_0] + FAULT_POINTS, []
 
     def kill(self, form, name, n):
         """Returns the folder that a kill there leaves, and what was told as saved; none where it was not reached."""
@@ -206,29 +216,34 @@ class Campaign:
             self.failures.append(f"{what}: another end than without the kill")
         else:
             self.counts["same end"] += 1
-        left = [path.name for path in (folder / "artifacts/checkpoints").iterdir() if path.name.startswith(".")]
-        if left and "nothing is left to train" not in done.stdout:
+        if left := hidden(folder):
             self.failures.append(f"{what}: left {left}")
+        self.counts["kills that left something hidden"] += bool(hidden(copy))
         # Once a checkpoint is there, a resume that forgets something must end elsewhere.
-        if resume and told and len(told) < 3 and not all(self.variants.values()):
-            self.try_broken_resumes(copy)
+        if resume and told and len(told) < 3:
+            for mistake in BROKEN_RESUMES:
+                self.try_broken(copy, mistake, resume, lambda again: self.end_of(again) != self.final)
+        if hidden(copy):
+            self.try_broken(copy, LEFTOVERS_STAY, resume, hidden)
 
-    def try_broken_resumes(self, folder):
-        for mistake in [name for name, found in self.variants.items() if not found]:
-            again = self.scratch / "again"
-            shutil.rmtree(again, ignore_errors=True)
-            shutil.copytree(folder, again)
-            done = samegrad(self.arguments.bin / "broken/samegrad", again, "train", "--quiet", "--resume", "auto",
-                            SAMEGRAD_BROKEN=mistake)
-            self.check(done)
-            self.variants[mistake] += self.end_of(again) != self.final
+    def try_broken(self, folder, mistake, resume, shows_it):
+        if self.variants[mistake]:
+            return
+        again = self.scratch / "again"
+        shutil.rmtree(again, ignore_errors=True)
+        shutil.copytree(folder, again)
+        self.check(samegrad(self.arguments.bin / "broken/samegrad", again, "train", "--quiet", *resume, SAMEGRAD_BROKEN=mistake))
+        self.variants[mistake] += bool(shows_it(again))
 
     def run(self):
         for form in self.arguments.form or FORMS:
-            every = self.places(form)
+            every, of_probe = self.places(form)
             self.counts[f"places: {form}"] = len(every)
             budget = self.arguments.budget or len(every)
-            chosen = every if budget >= len(every) else random.Random(self.arguments.seed).sample(every, budget)
+            chosen = every
+            if budget < len(every):
+                chosen = [*of_probe, *random.Random(self.arguments.seed).sample(every, budget)]
+            self.counts["places at which a folder is tried"] += len(of_probe)
             for name, n in chosen:
                 self.try_place(form, name, n)
                 print(f"\r{form}: {self.counts['kills']} kills, {len(self.failures)} failures", end="", file=sys.stderr)

@@ -18,3 +18,4 @@ def test_a_kill_at_any_system_call_of_a_save_is_made_good_by_the_resume(tmp_path
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(result.read_text())
     assert found["numbers"]["kills"] == found["numbers"]["same end"] >= 2 * len(FORMS)
+    assert not found["by_system_call"] or found["numbers"]["places at which a folder is tried"] == 4

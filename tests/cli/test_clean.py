@@ -1,8 +1,10 @@
 """clean removes what samegrad generated and nothing else."""
 
+import hashlib
 import json
 import os
 import pathlib
+import socket
 import subprocess
 
 import pytest
@@ -54,6 +56,10 @@ def files(run):
     return sorted(str(path.relative_to(run)) for path in run.rglob("*") if path.is_file() or path.is_symlink())
 
 
+def owner(process, host=socket.gethostname()):
+    return f"{hashlib.sha256(host.encode()).hexdigest()[:8]}-{process}"
+
+
 def dead_process():
     child = subprocess.Popen(["true"])
     child.wait()
@@ -78,7 +84,7 @@ def test_it_removes_exactly_what_the_dry_run_lists(tmp_path):
 
 
 def test_what_a_killed_dry_run_left_goes_and_that_of_one_that_runs_stays(tmp_path):
-    dead, living = f".dry-run-{dead_process()}", f".dry-run-{os.getpid()}"
+    dead, living = f".dry-run.tmp-{owner(dead_process())}", f".dry-run.tmp-{owner(os.getpid())}"
     prepared = ["data/train.jsonl", "data/index-train.bin", "data.lock.json", "plan.json", "init.safetensors"]
     put(tmp_path, [f"{dead}/{name}" for name in prepared] + [f"{living}/plan.json"])
     assert clean(tmp_path).returncode == 0
@@ -110,11 +116,19 @@ def test_links_are_never_followed(tmp_path, link):
     assert (run / link).is_symlink() and "(a link)" in result.stdout
 
 
+def names_of(owner):
+    """What a process may leave, one of each kind."""
+    return [f"outputs/.plan.json.tmp-{owner}", f"outputs/data/.index-train.bin.tmp-{owner}",
+            f"outputs/figures/.loss.png.tmp-{owner}", f"outputs/status/.rank-3.tmp-{owner}",
+            f"outputs/..samegrad-probe.tmp-{owner}", f"artifacts/checkpoints/..samegrad-probe.tmp-{owner}",
+            *(f"artifacts/checkpoints/.{kind}-step-0007-{owner}/model.safetensors"
+              for kind in ("saving", "replaced", "removing"))]
+
+
 def test_broken_off_writes_go_once_their_process_is_gone(tmp_path):
-    dead, alive = dead_process(), os.getpid()
-    abandoned = [f"outputs/.plan.json.tmp-{dead}", f"artifacts/checkpoints/.saving-step-0007-{dead}/model.safetensors"]
-    running = [f"outputs/.plan.json.tmp-{alive}", f"artifacts/checkpoints/.saving-step-0007-{alive}/model.safetensors",
-               f"outputs/.mine.json.tmp-{dead}"]
-    put(tmp_path, abandoned + running)
+    dead, alive = owner(dead_process()), owner(os.getpid())
+    abandoned = names_of(dead) + ["outputs/.samegrad-probe", "artifacts/checkpoints/.samegrad-probe"]
+    stay = names_of(alive) + names_of(owner(dead_process(), "another host")) + [f"outputs/.mine.json.tmp-{dead}"]
+    put(tmp_path, abandoned + stay)
     assert clean(tmp_path).returncode == 0
-    assert files(tmp_path) == sorted(running)
+    assert files(tmp_path) == sorted(stay)

@@ -1,10 +1,13 @@
 // Mistakes that only a resume, or another number of processes, brings to light: SAMEGRAD_BROKEN names one. The linker
 // puts these functions in the place of the product's (--wrap).
 #include <algorithm>
+#include <ctime>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "samegrad/base/name_owner.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
 #include "samegrad/plan/update_plan.h"
 #include "tests/controls/broken.h"
@@ -12,6 +15,7 @@
 namespace {
 
 using samegrad::Checkpoint;
+using samegrad::NameOwner;
 using samegrad::Optimizer;
 using samegrad::PlanCursor;
 using samegrad::PlanWindow;
@@ -61,4 +65,12 @@ std::unique_ptr<UpdatePlan> wrap_make_update_plan(const RunConfig& config, const
   std::unique_ptr<UpdatePlan> plan = real_make_update_plan(config, train);
   if (broken("data-order-restarted")) return std::make_unique<RestartedPlan>(std::move(plan));
   return plan;
+}
+
+bool real_is_left_over(const std::filesystem::path& path, const NameOwner& owner, std::time_t now) asm(
+    "__real__ZN8samegrad12is_left_overERKNSt10filesystem7__cxx114pathERKNS_9NameOwnerEl");
+bool wrap_is_left_over(const std::filesystem::path& path, const NameOwner& owner, std::time_t now) asm(
+    "__wrap__ZN8samegrad12is_left_overERKNSt10filesystem7__cxx114pathERKNS_9NameOwnerEl");
+bool wrap_is_left_over(const std::filesystem::path& path, const NameOwner& owner, std::time_t now) {
+  return !broken("leftovers-stay") && real_is_left_over(path, owner, now);
 }

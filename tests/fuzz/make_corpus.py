@@ -270,8 +270,10 @@ def failure_report():
 
 def names():
     for number, name in enumerate(["step-0050", "step-12345", "step-00050", "step--001", "step-9223372036854775808", "step-+001", "step-",
-                                   ".saving-step-0050-123", ".replaced-step-0001-0", ".removing-step-0001-007", ".saving-step-0050--1",
-                                   ".saving-../step-0050-1", ".saving-step-0050-99999999999", "step-0050\0x", ".saving-step-0050-1-2"]):
+                                   ".saving-step-0050-0123abcd-123", ".replaced-step-0001-0123abcd-0", ".removing-step-0001-0123abcd-007",
+                                   ".saving-step-0050-0123abcd--1", ".saving-../step-0050-0123abcd-1", ".saving-step-0050-0123abcd-99999999999",
+                                   "step-0050\0x", ".saving-step-0050-1-2", ".saving-step-0050-0123ABCD-1", ".plan.json.tmp-0123abcd-7",
+                                   "..a.tmp-0123abcd-7.tmp-0123abcd-8", ".tmp-0123abcd-7"]):
         seed("names", f"name-{number:02}", name)
 
 

@@ -1,4 +1,5 @@
 // Names of folders beside checkpoints: what is understood is exactly what is written.
+#include "samegrad/base/temporary_name.h"
 #include "samegrad/checkpoint/step_name.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -11,6 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (const std::optional<AsideName> aside = parse_aside_name(name)) {
     fuzz::require(aside->text() == name, "a hidden name has one spelling");
+  }
+  if (const std::optional<TemporaryName> temporary = parse_temporary_name(name)) {
+    fuzz::require(temporary->text() == name, "a temporary name has one spelling");
   }
   return 0;
 }

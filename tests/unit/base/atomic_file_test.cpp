@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/temporary_name.h"
 #include "tests/unit/base/temporary_folder.h"
 
 namespace samegrad {
@@ -60,7 +61,7 @@ TEST_F(AtomicFile, CreatesMissingFolders) {
 }
 
 TEST_F(AtomicFile, OverwritesWhatAKilledProcessWithTheSameIdLeft) {
-  write(folder_ / (".file.tmp-" + std::to_string(getpid())), "much longer than the new content");
+  write(temporary_path(folder_ / "file"), "much longer than the new content");
   write_file_atomically(folder_ / "file", "new");
   EXPECT_EQ(content(folder_ / "file"), "new");
   EXPECT_EQ(entries(), 1);
@@ -83,7 +84,7 @@ TEST_F(AtomicFile, AFailedWriteKeepsTheOldFileAndNamesEverything) {
 }
 
 TEST_F(AtomicFile, DoesNotFollowALinkThatLiesWhereTheTemporaryFileGoes) {
-  fs::create_symlink(folder_ / "victim", folder_ / (".file.tmp-" + std::to_string(getpid())));
+  fs::create_symlink(folder_ / "victim", temporary_path(folder_ / "file"));
   write_file_atomically(folder_ / "file", "x");
   EXPECT_FALSE(fs::exists(folder_ / "victim"));
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder_ / "file")));

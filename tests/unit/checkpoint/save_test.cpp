@@ -8,6 +8,7 @@
 #include "samegrad/base/check.h"
 #include "samegrad/base/error.h"
 #include "samegrad/checkpoint/checkpoint.h"
+#include "samegrad/checkpoint/leftovers.h"
 #include "samegrad/checkpoint/staged_folder.h"
 #include "samegrad/checkpoint/step_name.h"
 #include "tests/unit/checkpoint/fault_hook.h"
@@ -157,26 +158,50 @@ TEST(SaveCheckpoint, ErrorsOfTheFileSystemAreNamed) {
   EXPECT_NE(text.find("step-0001: making the folder: Not a directory"), std::string::npos) << text;
 }
 
+/// Makes the hidden folder that `owner` uses for `update`; returns its name.
+std::string put_aside(const std::filesystem::path& folder, AsideKind kind, std::int64_t update,
+                      const NameOwner& owner) {
+  AsideName name = aside_name(kind, update);
+  name.owner = owner;
+  std::filesystem::create_directory(folder / name.text());
+  write_text(folder / name.text() / "part", "x");
+  return name.text();
+}
+
 TEST(SaveCheckpoint, LeftoversOfDeadProcessesGoAndThoseOfLivingOnesStay) {
   const TemporaryFolder folder;
-  const pid_t dead = dead_process();
-  const auto make = [&](AsideKind kind, std::int64_t update, pid_t process) {
-    AsideName name = aside_name(kind, update);
-    name.process = process;
-    std::filesystem::create_directory(folder.path() / name.text());
-    write_text(folder.path() / name.text() / "part", "x");
-    return name.text();
-  };
-  make(AsideKind::kSaving, 7, dead);
-  make(AsideKind::kRemoving, 8, dead);
-  make(AsideKind::kSaving, 1, getpid());
-  make(AsideKind::kReplaced, 1, dead);
-  const std::string living = make(AsideKind::kSaving, 7, 1);
+  NameOwner dead = this_process();
+  dead.process = dead_process();
+  NameOwner other = this_process();
+  other.process = 1;
+  put_aside(folder.path(), AsideKind::kSaving, 7, dead);
+  put_aside(folder.path(), AsideKind::kRemoving, 8, dead);
+  put_aside(folder.path(), AsideKind::kSaving, 1, this_process());
+  put_aside(folder.path(), AsideKind::kReplaced, 1, dead);
+  const std::string living = put_aside(folder.path(), AsideKind::kSaving, 7, other);
   write_text(folder.path() / ".saving-notes", "mine");
+  write_text(folder.path() / ".samegrad-probe", "samegrad");
+  write_text(folder.path() / ("..samegrad-probe.tmp-" + dead.text()), "samegrad");
+  const std::string probe = "..samegrad-probe.tmp-" + other.text();
+  write_text(folder.path() / probe, "samegrad");
   save_small(folder.path(), 1);
   // The replaced step-0001 had no successor: it came back, and was then replaced by this save.
-  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{".saving-notes", living, "step-0001"}));
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{probe, ".saving-notes", living, "step-0001"}));
   EXPECT_EQ(verify_checkpoint(folder.path() / "step-0001").update, 1);
+}
+
+TEST(SaveCheckpoint, WhatAnotherHostWritesStaysUntilItHasNotChangedForADay) {
+  const TemporaryFolder folder;
+  NameOwner elsewhere = this_process();
+  elsewhere.host = elsewhere.host == "00000000" ? "00000001" : "00000000";  // with the id of this process
+  const std::vector<std::string> theirs = {put_aside(folder.path(), AsideKind::kRemoving, 8, elsewhere),
+                                           put_aside(folder.path(), AsideKind::kSaving, 1, elsewhere)};
+  const std::string replaced = put_aside(folder.path(), AsideKind::kReplaced, 2, elsewhere);
+  save_small(folder.path(), 1);
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{theirs[0], replaced, theirs[1], "step-0001"}));
+  const std::time_t later = std::time(nullptr) + kLeftOverAfterSeconds + 60;
+  ASSERT_EQ(remove_leftovers(real_files(), folder.path(), names_in(folder.path()), later), 0);
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-0001", "step-0002"}));
 }
 
 TEST(SaveCheckpoint, MistakesOfTheCallerAreInvariantErrors) {

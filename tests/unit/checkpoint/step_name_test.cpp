@@ -22,14 +22,17 @@ TEST(StepName, IsReadBackOnlyInTheFormThatIsWritten) {
 }
 
 TEST(StepName, HiddenNamesAreReadBackOnlyInTheFormThatIsWritten) {
-  const std::optional<AsideName> name = parse_aside_name(".replaced-step-0050-123");
+  const std::optional<AsideName> name = parse_aside_name(".replaced-step-0050-0123abcd-77");
   ASSERT_TRUE(name);
   EXPECT_EQ(name->kind, AsideKind::kReplaced);
   EXPECT_EQ(name->update, 50);
-  EXPECT_EQ(name->process, 123);
-  EXPECT_EQ(name->text(), ".replaced-step-0050-123");
-  for (const char* text : {".saving-step-0050", ".saving-step-0050-", ".saving-step-0050-x", ".saving-0050-1",
-                           ".saving-step-50-1", ".other-step-0050-1", "step-0050", ".saving-", ".saving", ""}) {
+  EXPECT_EQ(name->owner.host, "0123abcd");
+  EXPECT_EQ(name->owner.process, 77);
+  EXPECT_EQ(name->text(), ".replaced-step-0050-0123abcd-77");
+  for (const char* text :
+       {".saving-step-0050", ".saving-step-0050-", ".saving-step-0050-x", ".saving-0050-0123abcd-1",
+        ".saving-step-0050-1", ".saving-step-0050-0123abcd-0", ".saving-step-0050-0123abcd-007",
+        ".saving-step-50-0123abcd-1", ".other-step-0050-0123abcd-1", "step-0050", ".saving-", ".saving", ""}) {
     EXPECT_FALSE(parse_aside_name(text)) << text;
   }
 }

@@ -11,9 +11,11 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <random>
 #include <thread>
 
+#include "samegrad/base/temporary_name.h"
 #include "samegrad/comm/process_watch.h"
 #include "samegrad/comm/status_image.h"
 #include "samegrad/comm/status_writer.h"
@@ -94,6 +96,20 @@ TEST_F(StatusFolder, ARecordSaysWhoItIsAndWhatItDoes) {
   writer.set_phase("later", 8);
   EXPECT_EQ(now().state, RankState::kFailed);
   EXPECT_EQ(now().phase, "exchange");
+}
+
+TEST_F(StatusFolder, WhatKilledWritersOfARankLeftGoesAndWhatAnotherRankMakesStays) {
+  NameOwner dead = this_process();
+  dead.process = std::numeric_limits<pid_t>::max();  // more than any process has
+  std::filesystem::create_directories(folder_);
+  for (const char* target : {"rank-1", "rank-2"}) {
+    std::ofstream(folder_ / TemporaryName{.target = target, .owner = dead}.text()) << "half";
+  }
+  StatusWriter writer(1, 3);
+  ASSERT_TRUE(writer.place_in_folder(folder_));
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("rank-1", ".rank-2.tmp-" + dead.text()));
 }
 
 TEST_F(StatusFolder, TextsAreCutAndMadePrintable) {

@@ -1,8 +1,10 @@
 #include "samegrad/data/prepare_data.h"
 
+#include <limits>
 #include <map>
 
 #include "samegrad/base/digest.h"
+#include "samegrad/base/temporary_name.h"
 #include "samegrad/data/lesson_data.h"
 #include "tests/unit/data/data_fixture.h"
 
@@ -114,6 +116,22 @@ TEST_F(Prepare, RewritesExactlyWhatIsMissingOrDamagedOrStale) {
   prepare_data(lesson_, paths_);
   std::ofstream(paths_.lesson_split("test"), std::ios::app) << "x";
   EXPECT_EQ(prepare_data(lesson_, paths_).written, Paths{paths_.lesson_split("test")});
+}
+
+TEST_F(Prepare, WhatAKilledPreparationLeftIsGoneAfterTheNext) {
+  NameOwner dead = this_process();
+  dead.process = std::numeric_limits<pid_t>::max();  // more than any process has
+  prepare_data(text_, paths_);
+  const std::map<std::string, std::string> whole = files();
+  for (const auto& [file, bytes] : whole) {
+    const std::filesystem::path path = file;
+    std::filesystem::remove(path);
+    write(
+        path.lexically_relative(folder_).parent_path() / TemporaryName{.target = path.filename(), .owner = dead}.text(),
+        bytes);
+  }
+  prepare_data(text_, paths_);
+  EXPECT_EQ(files(), whole);
 }
 
 TEST_F(Prepare, LeavesEverythingAsItWasWhenAFileIsRefused) {

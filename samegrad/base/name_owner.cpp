@@ -1,0 +1,55 @@
+#include "samegrad/base/name_owner.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <utility>
+
+#include "samegrad/base/digest.h"
+
+namespace samegrad {
+namespace {
+
+constexpr std::size_t kHostDigits = 8;
+
+/// By its name, not by its boot: what is found after the host, or a container, was started again is its own.
+const std::string& this_host() {
+  static const std::string host = [] {
+    std::array<char, 256> name{};
+    gethostname(name.data(), name.size() - 1);
+    return sha256_hex(name.data()).substr(0, kHostDigits);
+  }();
+  return host;
+}
+
+}  // namespace
+
+std::string NameOwner::text() const { return host + "-" + std::to_string(process); }
+
+NameOwner this_process() { return {.host = this_host(), .process = getpid()}; }
+
+std::optional<NameOwner> parse_owner(std::string_view text) {
+  const std::string_view host = text.substr(0, kHostDigits);
+  if (text.size() < kHostDigits + 2 || host.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  NameOwner owner{.host = std::string(host), .process = 0};
+  std::from_chars(text.data() + kHostDigits + 1, text.data() + text.size(), owner.process);
+  // "-007" is no text of ours.
+  return owner.process > 0 && owner.text() == text ? std::optional(std::move(owner)) : std::nullopt;
+}
+
+bool is_left_over(const std::filesystem::path& path, const NameOwner& owner, std::time_t now) {
+  if (owner.host == this_host()) {
+    return owner.process == getpid() || (kill(owner.process, 0) != 0 && errno == ESRCH);
+  }
+  // The last change of the entry, which a rename is too: the bytes of a checkpoint that is moved aside are older.
+  struct stat found {};
+  return lstat(path.c_str(), &found) == 0 && now - found.st_ctim.tv_sec > kLeftOverAfterSeconds;
+}
+
+}  // namespace samegrad
