@@ -127,11 +127,6 @@ bool TrainingRun::nothing_left() const {
   const std::int64_t update = trainer_.state().update;
   const std::int64_t total = context_->run.plan->updates();
   const std::int64_t asked = command_->stop_at;
-  if (asked > 0 && asked < update) {
-    throw InputError("resume", "--stop-at: " + std::to_string(asked) + "; " + resumed_from_->string() +
-                                   " is past it, at update " + std::to_string(update) + " of " + std::to_string(total) +
-                                   "; give a later one, or an earlier checkpoint");
-  }
   if (update < total && (asked == 0 || asked > update)) return false;
   if (context_->leader()) {
     std::cout << "already at update " << update << " of " << total << ": nothing is left to train"
