@@ -51,6 +51,13 @@ def text(tmp_path_factory):
     return stopped_run(tmp_path_factory.mktemp("text"), TEXT)
 
 
+def left_by_an_earlier_proof(folder):
+    left = folder / "outputs/verify-resume/outputs"
+    left.mkdir(parents=True)
+    (left / "plan.json").write_text("{}")
+    (left / "metrics.jsonl").write_text("what differed")
+
+
 def another_shape(folder):
     """With digests that fit: refused only where it is restored."""
     checkpoint = folder / "artifacts/checkpoints/step-0002"
@@ -86,6 +93,7 @@ REFUSED = {
                                              "[verify] update 9"),
     "no weights to evaluate": ("evaluate --nproc 1", no_final_weights, LONGER, "[evaluate] no final weights"),
     "weights of another model": ("evaluate --nproc 1", None, ["model.width=32"], "final-stopped.safetensors: tensor"),
+    "a proof with a stop that is past the end": ("verify-resume --stops 99", left_by_an_earlier_proof, [], "[verify-resume] --stops: 99"),
     "an exercise on other sums": ("exercise --nproc 1", None, ["objective.unit=sequence", *LONGER], "[exercise] objective"),
 }  # fmt: skip
 REFUSED_TEXT = {
@@ -120,7 +128,7 @@ def test_refused_in_a_run_on_text(tmp_path, text, command, change, settings, sai
 
 
 @pytest.mark.parametrize("command", ["train --resume latest", "train --nproc 2 --resume latest", "evaluate --nproc 1",
-                                     "verify --nproc 1 --update 9"])
+                                     "verify --nproc 1 --update 9", "verify-resume --stops 99"])
 def test_refused_in_an_empty_folder(tmp_path, command):
     refused_and_unchanged(tmp_path, command, LESSON, None, [], "")
 
