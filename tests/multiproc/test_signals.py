@@ -114,6 +114,21 @@ def test_a_stop_that_takes_longer_than_its_grace_says_what_is_not_saved(tmp_path
             "--grace, or save more often (checkpoint.every)") in errors
 
 
+@pytest.mark.parametrize("processes", [["--nproc", "2"], []], ids=["launched", "alone"])
+def test_sigint_stays_ignored_where_a_script_started_the_training_in_the_background(tmp_path, processes):
+    words = [BIN / "samegrad", *WORDS, "--set", "plan.updates=100000", *processes]
+    script = subprocess.Popen(["sh", "-c", '"$@" & echo $!; wait $!', "sh", *words], cwd=tmp_path, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    training = int(script.stdout.readline())
+    when_updates_are_made(tmp_path, script, 1)
+    os.kill(training, signal.SIGINT)
+    when_updates_are_made(tmp_path, script, len(chain(tmp_path)) + 3)
+    os.kill(training, signal.SIGTERM)
+    _, errors = script.communicate(timeout=60)
+    assert script.returncode == 143, errors
+    assert len(checkpoints(tmp_path)) == 1
+
+
 def stop(folder, **where):
     return subprocess.run([BIN / "samegrad", "stop", folder], capture_output=True, text=True, timeout=60, **where)
 
