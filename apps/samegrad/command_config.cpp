@@ -1,5 +1,8 @@
 #include "apps/samegrad/command_config.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
 #include "samegrad/config/load.h"
@@ -25,6 +28,13 @@ RunLegs run_legs(const RunPaths& paths, const std::string& run_id) {
   } catch (const Json::exception& error) {
     throw InputError("resume", paths.current_run.string() + ": legs: not as samegrad train writes it: " + error.what() +
                                    "; give the checkpoint's path");
+  }
+}
+
+void require_run_folder(std::string_view stage, const RunPaths& paths) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_directory(paths.run, unreadable)) {
+    throw InputError(stage, paths.run.string() + ": no such folder; give the folder of a run");
   }
 }
 

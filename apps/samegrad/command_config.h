@@ -25,4 +25,7 @@ Checkpoint checkpoint_to_verify(const CommandLine& line);
 /// --set. Throws InputError, CheckError. Local.
 RunConfig command_config(const CommandLine& line);
 
+/// Throws InputError (stage `stage`) where there is no folder of a run. Local.
+void require_run_folder(std::string_view stage, const RunPaths& paths);
+
 }  // namespace samegrad

@@ -238,7 +238,7 @@ void add_own_options(CLI::App& command, CommandLine& line) {
     add_count(command, "--max-tokens", 1'000'000, "Most tokens to add; default 200",
               [&line](std::int64_t count) { line.max_tokens = count; });
     const auto take = [&line](const std::string& text) {
-      line.temperature = parse_number<double>("--temperature", text, 0, 1e6, "a number, at least 0");
+      line.temperature = parse_number<double>("--temperature", text, 0, 1e6, "a number, 0 to 1000000");
     };
     command
         .add_option_function<std::string>("--temperature", take,

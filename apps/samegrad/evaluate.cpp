@@ -121,7 +121,11 @@ int evaluate_run(const CommandLine& command, const RunContext& context) {
 }  // namespace
 
 int run_evaluate(const CommandLine& command) {
-  return in_run_context(command, [&](RunContext& context) { return evaluate_run(command, context); });
+  return in_run_context(command, [&](RunContext& context) { return evaluate_run(command, context); },
+                        {.by_config = [](const RunContext& context) {
+                          TrainState state = initial_state(context.config);
+                          load_parameters(final_weights(context.paths), state.parameters);
+                        }});
 }
 
 }  // namespace samegrad

@@ -83,7 +83,7 @@ void print(const Case& exercise) {
   std::cout << "  " << (as_it_must_be(exercise) ? "as it must be" : "NOT as it must be") << "\n\n";
 }
 
-int exercise_run(const CommandLine& command, const RunContext& context) {
+void require_the_lesson(const RunContext& context) {
   if (context.config.data.task != "lesson") {
     throw InputError("exercise", "data.task: '" + context.config.data.task +
                                      "', the exercise uses the lesson's model; leave --config away");
@@ -95,6 +95,9 @@ int exercise_run(const CommandLine& command, const RunContext& context) {
                          "', with class weights, terms, or another unit than token; the exercise is about the mean "
                          "over tokens: leave --config away");
   }
+}
+
+int exercise_run(const CommandLine& command, const RunContext& context) {
   TrainState state = initial_state(context.config);
   load_parameters(context.paths.init, state.parameters);
   std::array<Case, 2> cases{
@@ -125,7 +128,8 @@ int exercise_run(const CommandLine& command, const RunContext& context) {
 }  // namespace
 
 int run_exercise(const CommandLine& command) {
-  return in_run_context(command, [&](RunContext& context) { return exercise_run(command, context); });
+  return in_run_context(command, [&](RunContext& context) { return exercise_run(command, context); },
+                        {.by_config = require_the_lesson});
 }
 
 }  // namespace samegrad

@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "samegrad/base/atomic_file.h"
@@ -63,18 +64,29 @@ bool plan_is_current(const UpdatePlan& plan, const std::filesystem::path& file) 
   }
 }
 
+OpenedRun run_of(const RunConfig& config, DataSets data) {
+  OpenedRun run{.data = std::move(data), .plan = nullptr, .digest = {}};
+  run.plan = make_update_plan(config, *run.data.train);
+  run.digest = sha256_hex(config_digest(config) + run.plan->digest() + run.data.lock.digest());
+  return run;
+}
+
 }  // namespace
 
-std::string prepare_run(const RunConfig& config, const RunPaths& paths, const PrepareOptions& options) {
+std::string prepare_run(const RunConfig& config, const RunPaths& paths, PrepareOptions options,
+                        const std::function<void(OpenedRun&)>& accept) {
   std::string wrote;
   const auto note = [&](const std::string& what, const std::filesystem::path& file) {
     wrote += "  wrote " + what + ": " + file.string() + "\n";
   };
+  OpenedRun run;
+  options.accept = [&](DataSets data) {
+    run = run_of(config, std::move(data));
+    if (accept) accept(run);
+  };
   for (const std::filesystem::path& file : prepare_data(config, paths, options).written) note("data", file);
-  const DataSets data = open_data(config, paths);
-  const std::unique_ptr<UpdatePlan> plan = make_update_plan(config, *data.train);
-  if (!plan_is_current(*plan, paths.plan)) {
-    write_json_file(paths.plan, plan_to_json(*plan, config, kMostIdsInPlanFile));
+  if (!plan_is_current(*run.plan, paths.plan)) {
+    write_json_file(paths.plan, plan_to_json(*run.plan, config, kMostIdsInPlanFile));
     note("plan", paths.plan);
   }
   if (const std::string weights = initial_weights_bytes(config); !holds_exactly(paths.init, weights)) {
@@ -84,11 +96,6 @@ std::string prepare_run(const RunConfig& config, const RunPaths& paths, const Pr
   return wrote;
 }
 
-OpenedRun open_run(const RunConfig& config, const RunPaths& paths) {
-  OpenedRun run{.data = open_data(config, paths), .plan = nullptr, .digest = {}};
-  run.plan = make_update_plan(config, *run.data.train);
-  run.digest = sha256_hex(config_digest(config) + run.plan->digest() + run.data.lock.digest());
-  return run;
-}
+OpenedRun open_run(const RunConfig& config, const RunPaths& paths) { return run_of(config, open_data(config, paths)); }
 
 }  // namespace samegrad

@@ -2,6 +2,7 @@
 // front and rank 0 of a training use the same code.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,16 +13,19 @@
 
 namespace samegrad {
 
-/// Writes what is missing or was made from another config; leaves the rest. Returns what it wrote, for a person. Throws
-/// InputError; nothing is left half written. Local.
-std::string prepare_run(const RunConfig& config, const RunPaths& paths, const PrepareOptions& options = {});
-
-/// Opens what prepare_run() left: data and plan. Throws InputError. Local.
 struct OpenedRun {
   DataSets data;
   std::unique_ptr<UpdatePlan> plan;
   std::string digest;  ///< of config, plan and data lock: what ranks agree on before each window
 };
+
+/// Writes what is missing or was made from another config; leaves the rest. Returns what it wrote, for a person. Throws
+/// InputError; nothing is left half written. `accept`, if any, is given the run before the first file is put in its
+/// place: what it throws leaves the folder as it was. Local.
+std::string prepare_run(const RunConfig& config, const RunPaths& paths, PrepareOptions options = {},
+                        const std::function<void(OpenedRun&)>& accept = {});
+
+/// Opens what prepare_run() left: data and plan. Throws InputError. Local.
 OpenedRun open_run(const RunConfig& config, const RunPaths& paths);
 
 }  // namespace samegrad

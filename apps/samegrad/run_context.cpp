@@ -4,8 +4,10 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "apps/samegrad/command_config.h"
@@ -71,8 +73,7 @@ void clear_leftovers(const RunPaths& paths) {
   remove_leftovers(real_files(), paths.checkpoints, names);
 }
 
-RunContext open_run_context(const CommandLine& command,
-                            const std::function<void(const RunContext&)>& before_preparing) {
+RunContext open_run_context(const CommandLine& command, const Acceptance& acceptance) {
   RunContext context{.config = command_config(command),
                      .paths = RunPaths(command.run),
                      .comm = nullptr,
@@ -89,19 +90,27 @@ RunContext open_run_context(const CommandLine& command,
     fault_point("prepare", context.comm->rank(), 0);
     if (!context.leader()) return;
     if (command.subcommand == "train") remove_left_temporaries(context.paths.run / kScratchName);
+    std::optional<PassingFolder> folder;  // goes again where nothing is put there
     if (command.dry_run) {
       context.scratch = std::make_unique<ScratchFolder>(context.paths.run);
     } else {
       require_writable_run(command, context.config, context.paths);
+      folder.emplace(context.paths.data_dir);
       if (command.subcommand == "train") {
         context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
         clear_leftovers(context.paths);
       }
     }
-    if (before_preparing) before_preparing(context);
+    if (acceptance.by_config) acceptance.by_config(context);
     if (context.scratch) context.paths.prepare_in(context.scratch->path());
     const std::string wrote =
-        prepare_run(context.config, context.paths, {.trust_untouched_files = true, .reading = announce_reading});
+        prepare_run(context.config, context.paths, {.trust_untouched_files = true, .reading = announce_reading},
+                    [&](OpenedRun& run) {
+                      if (!acceptance.by_data) return;
+                      std::swap(context.run, run);
+                      acceptance.by_data(context);
+                      std::swap(context.run, run);
+                    });
     if (!wrote.empty() && !context.scratch) {
       log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));
     }
@@ -117,8 +126,8 @@ RunContext open_run_context(const CommandLine& command,
 }  // namespace
 
 int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body,
-                   const std::function<void(const RunContext&)>& before_preparing) {
-  RunContext context = open_run_context(command, before_preparing);
+                   const Acceptance& acceptance) {
+  RunContext context = open_run_context(command, acceptance);
   try {
     return body(context);
   } catch (const std::exception& error) {

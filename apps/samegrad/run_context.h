@@ -30,13 +30,19 @@ struct RunContext {
   std::chrono::milliseconds timeout() const { return std::chrono::seconds(config.run.timeout_s); }
 };
 
+/// Whether a command is refused: looked at by rank 0 while nothing has been written. Each may be missing.
+struct Acceptance {
+  std::function<void(const RunContext&)> by_config = {};  ///< before data are read: `run` is empty
+  std::function<void(const RunContext&)> by_data = {};    ///< with all of the context
+};
+
 /// Joins the other ranks, refuses those under another dispatch, lets rank 0 prepare what is missing, opens it on every
 /// rank, and runs `body`. A dry run prepares aside and leaves the run's folder as it was; otherwise rank 0 first looks
-/// whether what the command will save can be written. Rank 0 runs `before_preparing`, if any, while nothing has been
-/// written: what it throws leaves the folder as it was. Where one of these fails, every rank throws the same error;
-/// where `body` throws on one rank, the others' waits end with its line. Collective.
+/// whether what the command will save can be written. Rank 0 runs the `acceptance`: what that throws leaves the folder
+/// as it was. Where one of these fails, every rank throws the same error; where `body` throws on one rank, the others'
+/// waits end with its line. Collective.
 int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body,
-                   const std::function<void(const RunContext&)>& before_preparing = {});
+                   const Acceptance& acceptance = {});
 
 /// Runs `action` and agrees on its failure: where it throws on any rank, every rank throws the same error. Collective.
 void together(Communicator& comm, std::string_view name, std::int64_t update, std::chrono::milliseconds timeout,

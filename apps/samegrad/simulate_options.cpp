@@ -28,7 +28,7 @@ void add_speed(CLI::App& command, const std::string& option, double& value, cons
       .add_option_function<std::string>(
           option,
           [=, &value](const std::string& text) {
-            value = parse_number<double>(option, text, 1.0, 1e30, "a number, at least 1, e.g. 1e10");
+            value = parse_number<double>(option, text, 1.0, 1e30, "a number, 1 to 1e30, e.g. 1e10");
           },
           description)
       ->type_name("X");

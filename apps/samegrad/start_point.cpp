@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <random>
+#include <utility>
 
 #include "apps/samegrad/command_config.h"
 #include "samegrad/base/error.h"
@@ -42,27 +43,43 @@ std::filesystem::path choose_checkpoint(const RunContext& context, const std::st
   return chosen;
 }
 
-StartPoint start_from(RunContext& context, const std::filesystem::path& checkpoint, bool allow_other_dispatch) {
-  const std::string chosen = share_text(*context.comm, checkpoint.string(), context.timeout());
+StartPoint resume_from(const RunContext& context, const std::filesystem::path& checkpoint, const CommandLine& command) {
+  const Checkpoint verified = verify_checkpoint(checkpoint);
+  const std::vector<std::string> notes =
+      check_resume(verified, context.config, *context.run.plan, context.run.data.lock);
+  const std::string warning = check_saved_dispatch(verified, context.dispatch, command.allow_other_dispatch);
+  if (command.stop_at > 0 && command.stop_at < verified.update) {
+    throw InputError("resume", "--stop-at: " + std::to_string(command.stop_at) + "; " + checkpoint.string() +
+                                   " is past it, at update " + std::to_string(verified.update) + " of " +
+                                   std::to_string(context.run.plan->updates()) +
+                                   "; give a later one, or an earlier checkpoint");
+  }
   StartPoint start{.state = initial_state(context.config),
-                   .run_id = share_text(*context.comm, new_run_id(), context.timeout()),
-                   .resumed_from = std::nullopt};
+                   .run_id = verified.state.at("run_id").get<std::string>(),
+                   .resumed_from = checkpoint};
+  restore_training(verified, start.state);
+  if (context.leader()) {
+    for (const std::string& note : notes) log_warn("[resume] " + note);
+    if (!warning.empty()) log_warn(warning);
+  }
+  return start;
+}
+
+StartPoint start_from(RunContext& context, const std::filesystem::path& checkpoint, std::optional<StartPoint> resumed,
+                      const CommandLine& command) {
+  const std::string chosen = share_text(*context.comm, checkpoint.string(), context.timeout());
+  const std::string run_id = share_text(*context.comm, new_run_id(), context.timeout());
+  std::optional<StartPoint> start = std::move(resumed);
   together(*context.comm, "start", 0, context.timeout(), [&] {
-    if (chosen.empty()) {
-      load_parameters(context.paths.init, start.state.parameters);
+    if (start) return;
+    if (!chosen.empty()) {
+      start = resume_from(context, chosen, command);
       return;
     }
-    const Checkpoint verified = verify_checkpoint(chosen);
-    for (const std::string& note : check_resume(verified, context.config, *context.run.plan, context.run.data.lock)) {
-      if (context.leader()) log_warn("[resume] " + note);
-    }
-    const std::string warning = check_saved_dispatch(verified, context.dispatch, allow_other_dispatch);
-    if (context.leader() && !warning.empty()) log_warn(warning);
-    restore_training(verified, start.state);
-    start.run_id = verified.state.at("run_id").get<std::string>();
-    start.resumed_from = chosen;
+    start = StartPoint{.state = initial_state(context.config), .run_id = run_id, .resumed_from = std::nullopt};
+    load_parameters(context.paths.init, start->state.parameters);
   });
-  return start;
+  return *std::move(start);
 }
 
 }  // namespace samegrad

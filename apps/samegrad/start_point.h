@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/samegrad/command_line.h"
 #include "apps/samegrad/run_context.h"
 #include "samegrad/checkpoint/checkpoint.h"
 #include "samegrad/train/train_state.h"
@@ -22,8 +23,14 @@ struct StartPoint {
 /// passed over are named. Throws InputError where its config is another than a resume may have. Local: rank 0 chooses.
 std::filesystem::path choose_checkpoint(const RunContext& context, const std::string& resume);
 
+/// All that a resume from this checkpoint needs, restored; rank 0 tells what a person should know. Throws InputError,
+/// CheckError where it does not belong to the run, is past --stop-at, or was made under another dispatch (unless
+/// --allow-other-dispatch). Local.
+StartPoint resume_from(const RunContext& context, const std::filesystem::path& checkpoint, const CommandLine& command);
+
 /// From rank 0's `checkpoint`, or, where that is none, a new run from outputs/init.safetensors. All ranks take the
-/// same, and refuse one that was made under another dispatch unless `allow_other_dispatch`. Collective.
-StartPoint start_from(RunContext& context, const std::filesystem::path& checkpoint, bool allow_other_dispatch);
+/// same. `resumed`: the start, where rank 0 has it already. Collective.
+StartPoint start_from(RunContext& context, const std::filesystem::path& checkpoint, std::optional<StartPoint> resumed,
+                      const CommandLine& command);
 
 }  // namespace samegrad

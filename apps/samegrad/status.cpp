@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/samegrad/command_config.h"
 #include "apps/samegrad/commands.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
@@ -139,9 +140,7 @@ std::string to_text(const std::vector<RankRow>& rows, const std::filesystem::pat
 
 int run_status(const CommandLine& command) {
   const RunPaths paths(command.run);
-  if (!std::filesystem::is_directory(paths.run)) {
-    throw InputError("status", paths.run.string() + ": no such folder; give the folder of a run");
-  }
+  require_run_folder("status", paths);
   const std::vector<RankRow> rows = rows_of(paths.status);
   std::cout << (command.json ? to_json(rows, paths.status).dump(2) + "\n" : to_text(rows, paths.status));
   return 0;

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "apps/samegrad/command_config.h"
 #include "apps/samegrad/commands.h"
+#include "apps/samegrad/next_command.h"
 #include "samegrad/base/deadline.h"
 #include "samegrad/base/error.h"
 #include "samegrad/checkpoint/checkpoint.h"
@@ -69,6 +71,7 @@ std::string newest_checkpoint(const RunPaths& paths) {
 int run_stop(const CommandLine& command) {
   constexpr timespec kBetweenLooks{0, 20'000'000};
   const RunPaths paths(command.run);
+  require_run_folder("stop", paths);
   FoundRanks found = find_ranks(paths.status);
   if (found.here.empty()) refuse_absent(paths, found.other_hosts);
   for (const RunningRank& one : found.here) {
@@ -92,7 +95,7 @@ int run_stop(const CommandLine& command) {
   const std::string newest = newest_checkpoint(paths);
   std::cout << "stopped; "
             << (newest.empty() ? "it has no checkpoint"
-                               : "the newest checkpoint is " + newest + "; go on with `samegrad train --resume latest`")
+                               : "the newest checkpoint is " + newest + "; go on with: " + resume_command(paths))
             << "\n";
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,14 +37,19 @@ int run_train(const CommandLine& command) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader of the output that goes away ends no training; the exit code tells it
   TrainingProgress progress;
   const StopDeadline deadline(std::chrono::seconds(command.grace_s), [&] { end_late(progress, command.grace_s); });
-  std::filesystem::path checkpoint;  // rank 0's choice
+  std::filesystem::path checkpoint;   // rank 0's choice
+  std::optional<StartPoint> resumed;  // and what it has read of it
   return in_run_context(
       command,
       [&](RunContext& context) {
-        StartPoint start = start_from(context, checkpoint, command.allow_other_dispatch);
+        StartPoint start = start_from(context, checkpoint, std::exchange(resumed, std::nullopt), command);
         return TrainingRun(context, command, std::move(start), progress).run();
       },
-      [&](const RunContext& context) { checkpoint = choose_checkpoint(context, command.resume); });
+      {.by_config = [&](const RunContext& context) { checkpoint = choose_checkpoint(context, command.resume); },
+       .by_data =
+           [&](const RunContext& context) {
+             if (!checkpoint.empty()) resumed = resume_from(context, checkpoint, command);
+           }});
 }
 
 }  // namespace samegrad

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apps/samegrad/command_config.h"
+#include "apps/samegrad/next_command.h"
 #include "apps/samegrad/run_description.h"
 #include "samegrad/base/atomic_file.h"
 #include "samegrad/base/error.h"
@@ -26,26 +27,6 @@ namespace {
 std::string kind_of(bool resumed, std::int64_t last_update, std::int64_t total_updates) {
   if (resumed) return "resumed";
   return last_update < total_updates ? "stopped" : "continuous";
-}
-
-// A word as a shell reads it.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:,+-";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
-// The options with which another command means the same run.
-std::string same_run(const CommandLine& command) {
-  std::string words;
-  if (command.nproc > 0) words += " --nproc " + std::to_string(command.nproc);
-  if (command.run != ".") words += " --run " + quoted(command.run);
-  if (!command.config.empty()) words += " --config " + quoted(command.config);
-  const std::size_t own = command.overrides.size() - command.shorthands.size();
-  for (std::size_t i = 0; i < own; ++i) words += " --set " + quoted(command.overrides[i]);
-  return words;
 }
 
 std::string numbered(const char* prefix, std::int64_t update) {
@@ -95,6 +76,7 @@ int TrainingRun::run() {
     write_json_file(context_->paths.current_run, {{"run_id", run_id_},
                                                   {"kind", kind_},
                                                   {"legs", legs_.to_json()},
+                                                  {"command", command_to_json(*command_)},
                                                   {"config", config_to_json(context_->config)},
                                                   {"dispatch", dispatch_to_json(context_->dispatch)}});
     log_.emplace(MetricsLog(context_->paths.metrics, run_id_, kind_, first_update_ - 1), first_update_, last_update_,
@@ -127,11 +109,6 @@ bool TrainingRun::nothing_left() const {
   const std::int64_t update = trainer_.state().update;
   const std::int64_t total = context_->run.plan->updates();
   const std::int64_t asked = command_->stop_at;
-  if (asked > 0 && asked < update) {
-    throw InputError("resume", "--stop-at: " + std::to_string(asked) + "; " + resumed_from_->string() +
-                                   " is past it, at update " + std::to_string(update) + " of " + std::to_string(total) +
-                                   "; give a later one, or an earlier checkpoint");
-  }
   if (update < total && (asked == 0 || asked > update)) return false;
   if (context_->leader()) {
     std::cout << "already at update " << update << " of " << total << ": nothing is left to train"
@@ -261,7 +238,7 @@ void TrainingRun::show_summary(const std::string& outcome) {
   summary.places = {{"metrics", context_->paths.metrics.string()},
                     {"checkpoints", context_->paths.checkpoints.string()}};
   const bool finished = summary.update == summary.total_updates;
-  summary.next = (finished ? "samegrad evaluate" : "samegrad train --resume latest") + same_run(*command_);
+  summary.next = shell_command(finished ? "evaluate" : "train --resume latest", same_run(*command_));
   if (!command_->quiet) std::cout << summary_text(summary, TextStyle{.colour = log_uses_colour()}) << std::flush;
 }
 

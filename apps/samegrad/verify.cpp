@@ -159,11 +159,24 @@ int verify_run(const CommandLine& command, const RunContext& context) {
 }  // namespace
 
 int run_verify(const CommandLine& command) {
-  return in_run_context(
-      command, [&](RunContext& context) { return verify_run(command, context); },
-      [&](const RunContext& context) {
-        if (!command.checkpoint.empty()) check_resume_config(checkpoint_to_verify(command), context.config);
-      });
+  const auto choose_weights = [&](const RunContext& context) {
+    if (command.checkpoint.empty()) return std::int64_t{0};
+    const Checkpoint checkpoint = checkpoint_to_verify(command);
+    check_resume(checkpoint, context.config, *context.run.plan, context.run.data.lock);
+    return checkpoint.update;
+  };
+  return in_run_context(command, [&](RunContext& context) { return verify_run(command, context); },
+                        {.by_config =
+                             [&](const RunContext& context) {
+                               if (!command.checkpoint.empty())
+                                 check_resume_config(checkpoint_to_verify(command), context.config);
+                             },
+                         .by_data =
+                             [&](const RunContext& context) {
+                               const UpdatePlan& plan = *context.run.plan;
+                               tokens_by_rank(context,
+                                              plan.window(update_to_verify(command, plan, choose_weights(context))));
+                             }});
 }
 
 }  // namespace samegrad

@@ -12,6 +12,7 @@
 #include "apps/samegrad/prepare_run.h"
 #include "apps/samegrad/resume_legs.h"
 #include "apps/samegrad/resume_schedules.h"
+#include "apps/samegrad/writable_folder.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/folder_lock.h"
 #include "samegrad/base/log.h"
@@ -55,6 +56,14 @@ ResumeSchedule cut_at(const ResumeSchedule& schedule, std::int64_t update) {
     }
   }
   return cut;
+}
+
+GeneratedFiles without_what_is_prepared(GeneratedFiles files, const RunPaths& paths) {
+  std::erase_if(files.files, [&](const GeneratedFile& file) {
+    return file.path.parent_path() == paths.data_dir || file.path == paths.data_lock || file.path == paths.plan ||
+           file.path == paths.init;
+  });
+  return files;
 }
 
 class Proof {
@@ -128,9 +137,13 @@ class Proof {
 int run_verify_resume(const CommandLine& command) {
   const RunConfig config = config_without_stop(command);
   const RunPaths work(RunPaths(command.run).verify_resume);
+  const PassingFolder folder(work.data_dir);  // goes again where the command is refused
   const FolderLock lock(work.run, "verify-resume");
-  remove_generated(find_generated(work));
-  prepare_run(config, work);
+  const GeneratedFiles earlier = find_generated(work);
+  prepare_run(config, work, {}, [&](const OpenedRun& run) {
+    choose_schedules(command, config, *run.plan, updates_to_compare(command, *run.plan));
+  });
+  remove_generated(without_what_is_prepared(earlier, work));
   const OpenedRun run = open_run(config, work);
 
   Proof proof(command, config, work);

@@ -15,6 +15,7 @@
 #include "samegrad/base/one_line.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/launch/failure_report.h"
+#include "samegrad/launch/worker_signals.h"
 
 namespace samegrad {
 namespace {
@@ -23,6 +24,7 @@ int run_worker(int argc, const char* const* argv) {
   if (argc == 3 && argv[1] == kStoreHostArgument) {
     return run_store_host(argv[2]);
   }
+  note_terminal_stops();
   const CommandLine line = parse_command_line(argc, argv);
   if (!line.help.empty()) {
     std::cout << line.help;

@@ -1,8 +1,10 @@
-// A point in time by which a wait must end. Monotonic clock.
+// A point in time by which a wait must end. Monotonic clock, without the time in which all was stopped.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+
+#include "samegrad/base/stopped_time.h"
 
 namespace samegrad {
 
@@ -10,13 +12,13 @@ class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Deadline(std::chrono::milliseconds from_now) : end_(Clock::now() + from_now) {}
+  explicit Deadline(std::chrono::milliseconds from_now) : end_(running_now() + from_now) {}
 
-  bool passed() const { return Clock::now() >= end_; }
+  bool passed() const { return running_now() >= end_; }
   /// Time left, never negative.
   std::chrono::milliseconds left() const {
     return std::max(std::chrono::milliseconds{0},
-                    std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()));
+                    std::chrono::duration_cast<std::chrono::milliseconds>(end_ - running_now()));
   }
 
  private:

@@ -10,7 +10,7 @@
 namespace samegrad {
 
 struct Inspection {
-  Json json;          ///< docs/formats.md, "checkpoints --json"
+  Json json;          ///< what `checkpoints --json` prints
   std::string table;  ///< lines for a person, with a final newline
   std::int64_t damaged = 0;
 };

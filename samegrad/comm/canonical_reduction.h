@@ -1,5 +1,5 @@
 // The exchange of a window: ranks' maximal subtrees of gradients -> the tree T(0, A) of all, divided once, the same
-// bits whatever the number of ranks (docs/exactness.md, rule 4).
+// bits whatever the number of ranks (docs/exactness.md, "Claim", steps 2 and 3).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// T(0, atoms) of many elements from the sums of some of its nodes, divided (docs/exactness.md, rules 2 and 3).
+// T(0, atoms) of many elements from the sums of some of its nodes, divided (docs/exactness.md, "The tree").
 #pragma once
 
 #include <cstdint>

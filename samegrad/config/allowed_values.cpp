@@ -1,19 +1,17 @@
+#include <array>
+#include <charconv>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "samegrad/config/fields.h"
 
 namespace samegrad {
 namespace {
 
-// A limit from here on is for arithmetic's sake, and no news to a person.
-constexpr std::int64_t kMany = 1'000'000'000;
-constexpr double kAnyFactor = 1e30;
-
 std::string number_text(double value) {
-  std::string text = std::to_string(value);
-  text.erase(text.find_last_not_of('0') + 1);
-  return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 struct AllowedText {
@@ -27,16 +25,11 @@ struct AllowedText {
     return std::holds_alternative<bool*>(field.target(config)) ? "true or false" : "text";
   }
   std::string operator()(const IntegerLimits& limits) const {
-    const std::string least = std::to_string(limits.least);
-    return "a whole number, " +
-           (limits.most == kMany ? "at least " + least : least + " to " + std::to_string(limits.most));
+    return "a whole number, " + std::to_string(limits.least) + " to " + std::to_string(limits.most);
   }
   std::string operator()(const NumberLimits& limits) const {
-    const std::string least = (limits.open_below ? "more than " : "at least ") + number_text(limits.least);
-    if (limits.most >= kAnyFactor) {
-      return "a finite number, " + least;
-    }
-    return "a number, " + least + (limits.open_above ? " and less than " : " and at most ") + number_text(limits.most);
+    return (limits.open_below ? "a number, more than " : "a number, at least ") + number_text(limits.least) +
+           (limits.open_above ? " and less than " : " and at most ") + number_text(limits.most);
   }
   std::string operator()(const ChoiceLimits& limits) const {
     std::string text;

@@ -21,6 +21,8 @@ class PendingFile {
   void write(std::string_view bytes);
   /// Writes what is gathered and fsyncs; no write may follow. Throws RunError.
   void finish();
+  /// Where the bytes lie until then.
+  const std::filesystem::path& temporary() const { return temporary_; }
   /// Puts the finished file in its place and fsyncs the folder. Throws RunError.
   void commit();
 

@@ -1,5 +1,6 @@
 #include "samegrad/data/prepare_data.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,13 @@ class PendingFiles {
 
   void add(const std::filesystem::path& path, std::unique_ptr<PendingFile> finished) {
     files_.emplace_back(path, std::move(finished));
+  }
+
+  /// Where the bytes of `path` lie until commit().
+  std::filesystem::path now_at(const std::filesystem::path& path) const {
+    const auto found =
+        std::ranges::find(files_, path, &std::pair<std::filesystem::path, std::unique_ptr<PendingFile>>::first);
+    return found == files_.end() ? path : found->second->temporary();
   }
 
   std::vector<std::filesystem::path> commit() {
@@ -115,11 +123,30 @@ void check_split(const DataLock& lock, const std::string& name, const SplitLock&
 }
 
 std::unique_ptr<SampleSource> open_lesson_split(const RunConfig& config, const RunPaths& paths, LessonSplit split,
-                                                const DataLock& lock) {
+                                                const DataLock& lock, const PendingFiles& pending) {
   const std::string name(lesson_split_name(split));
-  auto source = std::make_unique<LessonSource>(paths.lesson_split(name), split, config.model);
+  auto source = std::make_unique<LessonSource>(pending.now_at(paths.lesson_split(name)), split, config.model);
   check_split(lock, name, lock_split(*source, source->data_file()));
   return source;
+}
+
+DataSets open_sets(const RunConfig& config, const RunPaths& paths, DataLock lock, const PendingFiles& pending) {
+  DataSets sets;
+  sets.lock = std::move(lock);
+  if (config.data.task != "text") {
+    sets.train = open_lesson_split(config, paths, LessonSplit::kTrain, sets.lock, pending);
+    sets.validation = open_lesson_split(config, paths, LessonSplit::kValidation, sets.lock, pending);
+    sets.test = open_lesson_split(config, paths, LessonSplit::kTest, sets.lock, pending);
+    return sets;
+  }
+  for (const auto& [name, data] : text_files(config.data)) {
+    auto source =
+        std::make_unique<TextSource>(data, pending.now_at(paths.text_index(name)), text_options(config, data));
+    check_split(sets.lock, name, lock_report(source->report(), source->data_file()));
+    sets.reports.push_back(source->report());
+    (name == "train" ? sets.train : sets.validation) = std::move(source);
+  }
+  return sets;
 }
 
 }  // namespace
@@ -134,31 +161,19 @@ PreparedData prepare_data(const RunConfig& config, const RunPaths& paths, const 
     prepare_lesson(config, paths, prepared, pending);
   }
   pending.replace(paths.data_lock, to_json(prepared.lock).dump(2) + "\n");
+  if (options.accept) options.accept(open_sets(config, paths, prepared.lock, pending));
   prepared.written = pending.commit();
   for (std::size_t i = 0; i < texts.size(); ++i) texts[i].remember(prepared.lock.splits[i].second.sha256);
   return prepared;
 }
 
 DataSets open_data(const RunConfig& config, const RunPaths& paths) {
-  DataSets sets;
-  sets.lock = read_data_lock(paths.data_lock);
-  if (sets.lock.task != config.data.task) {
-    throw InputError("data", paths.data_lock.string() + ": prepared for data.task " + sets.lock.task +
-                                 ", the run has " + config.data.task + "; run `samegrad prepare`");
+  DataLock lock = read_data_lock(paths.data_lock);
+  if (lock.task != config.data.task) {
+    throw InputError("data", paths.data_lock.string() + ": prepared for data.task " + lock.task + ", the run has " +
+                                 config.data.task + "; run `samegrad prepare`");
   }
-  if (config.data.task != "text") {
-    sets.train = open_lesson_split(config, paths, LessonSplit::kTrain, sets.lock);
-    sets.validation = open_lesson_split(config, paths, LessonSplit::kValidation, sets.lock);
-    sets.test = open_lesson_split(config, paths, LessonSplit::kTest, sets.lock);
-    return sets;
-  }
-  for (const auto& [name, data] : text_files(config.data)) {
-    auto source = std::make_unique<TextSource>(data, paths.text_index(name), text_options(config, data));
-    check_split(sets.lock, name, lock_report(source->report(), source->data_file()));
-    sets.reports.push_back(source->report());
-    (name == "train" ? sets.train : sets.validation) = std::move(source);
-  }
-  return sets;
+  return open_sets(config, paths, std::move(lock), {});
 }
 
 }  // namespace samegrad

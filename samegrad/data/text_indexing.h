@@ -14,11 +14,15 @@
 
 namespace samegrad {
 
+struct DataSets;
+
 struct PrepareOptions {
   /// A text file that nobody has touched since its index was last checked (data/known_file.h) is not read again.
   bool trust_untouched_files = false;
   /// Told before a text file is read through.
   std::function<void(const std::filesystem::path&, std::int64_t bytes)> reading = {};
+  /// Given all that is prepared before the first file is put in its place: what it throws leaves the folder as it was.
+  std::function<void(DataSets)> accept = {};
 };
 
 class TextIndexing {

@@ -1,4 +1,4 @@
-// The bytes of numbers as a hash takes them (docs/exactness.md, rule 5).
+// The bytes of numbers as a hash takes them: as they lie in memory, but for NaNs, which all count as one.
 #pragma once
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 
 #include "samegrad/base/deadline.h"
 #include "samegrad/base/fault_switch.h"
+#include "samegrad/base/stopped_time.h"
 #include "samegrad/launch/attempt_workers.h"
 #include "samegrad/launch/descendants.h"
 #include "samegrad/launch/memory_kills.h"
@@ -153,6 +154,11 @@ class Attempt {
   }
 
   void pass_on(int signal) {
+    if (signal == SIGTSTP || signal == SIGCONT) {
+      signal == SIGTSTP ? stop_begins() : stop_ends();
+      workers_->send(signal);
+      return;
+    }
     if (signal == SIGUSR1) {
       workers_->send(signal);
       return;

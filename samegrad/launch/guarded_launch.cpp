@@ -127,18 +127,38 @@ void take(int fd, std::string& text) {
   }
 }
 
-/// All that the child says until its end, while signals are passed on to it; nothing where `above_fd` hung up first. A
+/// As a terminal's Ctrl-Z asks, until somebody sends SIGCONT: not at all where no shell is there that would.
+void stop_this_process() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGTSTP);
+  raise(SIGTSTP);
+  pthread_sigmask(SIG_UNBLOCK, &mask, nullptr);
+  pthread_sigmask(SIG_BLOCK, &mask, nullptr);
+}
+
+/// What a process above hears of one below.
+struct Above {
+  int fd = -1;            ///< hangs up when the process above this one dies; -1: there is none
+  bool is_a_job = false;  ///< a shell knows this process: it stops with the workers
+};
+
+/// All that the child says until its end, while signals are passed on to it; nothing where `above.fd` hung up first. A
 /// pipe that is still open tells nothing: a child of the child may have it, stopped before it could close it.
-std::optional<std::string> hear(const Child& child, const LaunchSignals& signals, int above_fd) {
+std::optional<std::string> hear(const Child& child, const LaunchSignals& signals, const Above& above) {
   std::string text;
   const int result_fd = child.result.ends[0];
   fcntl(result_fd, F_SETFL, O_NONBLOCK);
-  std::array<pollfd, 3> polls{{{signals.fd(), POLLIN, 0}, {result_fd, POLLIN, 0}, {above_fd, POLLIN, 0}}};
+  std::array<pollfd, 3> polls{{{signals.fd(), POLLIN, 0}, {result_fd, POLLIN, 0}, {above.fd, POLLIN, 0}}};
   while (!has_ended(child.pid)) {
     poll(polls.data(), polls.size(), -1);
     for (const int signal : signals.take()) {
       if (signal != SIGCHLD) {
         kill(child.pid, signal);
+      }
+      if (signal == SIGTSTP && above.is_a_job) {
+        stop_this_process();
+        kill(child.pid, SIGCONT);
       }
     }
     if (polls[2].revents != 0) {
@@ -193,7 +213,7 @@ bool ended_well(int status) { return WIFEXITED(status) && WEXITSTATUS(status) ==
     rename_command_line("launch-keeper");
     const std::optional<std::string> heard =
         hear(inner, side.signals,
-             fault_switch("launcher-without-guard") || fault_switch("launcher-without-keeper") ? -1 : side.guard_fd);
+             {fault_switch("launcher-without-guard") || fault_switch("launcher-without-keeper") ? -1 : side.guard_fd});
     if (!heard) {
       inner.guard.close_end(1);
       kill(inner.pid, SIGCONT);
@@ -221,7 +241,7 @@ LaunchResult run_guarded(const GuardedBody& body, const std::function<void()>& c
   const std::vector<int> others = children_of_this_process();
   Child keeper;
   start(keeper, [&](int guard_fd, int result_fd) { run_keeper(body, {signals, guard_fd}, clean_up, result_fd); });
-  const std::string text = hear(keeper, signals, -1).value_or("");
+  const std::string text = hear(keeper, signals, {.is_a_job = true}).value_or("");
   const int status = end_of(keeper.pid);
   const bool well = ended_well(status) && !text.empty();
   if (!fault_switch("launcher-without-guard")) {

@@ -28,7 +28,7 @@ LaunchSignals::LaunchSignals() {
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, SIGCHLD);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGTSTP, SIGCONT}) {
     if (!is_ignored(signal)) {
       sigaddset(&mask, signal);
     }

@@ -6,10 +6,10 @@
 
 namespace samegrad {
 
-/// While it lives, SIGCHLD, SIGINT, SIGTERM, SIGHUP and SIGUSR1 of this thread's process are not delivered but read
-/// here, also by a child that was forked without exec. Those that the process was started to ignore stay ignored, but
-/// for SIGCHLD. One at a time, in a process whose other threads block these signals too. The old state comes back with
-/// the destructor.
+/// While it lives, SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGTSTP and SIGCONT of this thread's process are not
+/// delivered but read here, also by a child that was forked without exec. Those that the process was started to ignore
+/// stay ignored, but for SIGCHLD. One at a time, in a process whose other threads block these signals too. The old
+/// state comes back with the destructor.
 class LaunchSignals {
  public:
   /// Throws RunError. Local.

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <ctime>
 
+#include "samegrad/base/stopped_time.h"
+
 namespace samegrad {
 namespace {
 
@@ -45,6 +47,26 @@ void on_stop_signal(int signal) {
 }
 
 void on_save_signal(int /*signal*/) { save = 1; }
+
+/// Stops as if nobody handled it, and is back when the process goes on.
+void on_terminal_stop(int signal) {
+  const int kept_errno = errno;
+  stop_begins();
+  struct sigaction plain {};
+  struct sigaction own {};
+  plain.sa_handler = SIG_DFL;
+  sigaction(signal, &plain, &own);
+  sigset_t mask;
+  sigset_t mask_before;
+  sigemptyset(&mask);
+  sigaddset(&mask, signal);
+  raise(signal);
+  pthread_sigmask(SIG_UNBLOCK, &mask, &mask_before);
+  pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
+  sigaction(signal, &own, nullptr);
+  stop_ends();
+  errno = kept_errno;
+}
 
 void install(int signal, void (*handler)(int)) {
   struct sigaction before {};
@@ -86,6 +108,8 @@ void end_wait_for_stop_signal() { sem_post(&stop_semaphore()); }
 bool save_signal() { return save != 0; }
 
 void forget_save_signal() { save = 0; }
+
+void note_terminal_stops() { install(SIGTSTP, on_terminal_stop); }
 
 void hold_save_signal() {
   sigset_t held;

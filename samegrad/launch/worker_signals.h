@@ -23,4 +23,7 @@ void forget_save_signal();
 /// end the process. Local.
 void hold_save_signal();
 
+/// From now on the time in which a terminal's SIGTSTP stops this process is known (base/stopped_time.h). Local.
+void note_terminal_stops();
+
 }  // namespace samegrad

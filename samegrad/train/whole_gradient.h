@@ -1,5 +1,5 @@
 // What goes over all elements of a parameter set in a fixed order: norm and hash. Parameter order, gaps of the flat
-// layout left out, blocks of 4,096 elements combined by the tree T (docs/exactness.md, rule 5).
+// layout left out, blocks of 4,096 elements combined by the tree T (docs/exactness.md, "Claim", step 5).
 #pragma once
 
 #include <span>

@@ -119,7 +119,7 @@ def test_a_mistyped_command_or_option_is_answered_with_the_nearest_name():
         (["train", "--nproc", "99999999999999999999"], "--nproc: '99999999999999999999'"),
         (["train", "--nproc"], "--nproc"),
         (["train", "--continuous", "--stop-at", "3"], "--continuous and --stop-at"),
-        (["generate", "--temperature", "nan"], "--temperature: 'nan'; allowed: a number, at least 0"),
+        (["generate", "--temperature", "nan"], "--temperature: 'nan'; allowed: a number, 0 to 1000000"),
         (["clean"], "--scope generated"),
         (["clean", "--scope", "all"], "--scope 'all'; allowed: only generated"),
         (["diagnose"], "two files are needed"),

@@ -1,4 +1,4 @@
-// What the rules of docs/exactness.md forbid, done on purpose: each gives a gradient whose bits depend on the number of
+// What docs/exactness.md rules out, done on purpose: each gives a gradient whose bits depend on the number of
 // processes or threads, and the right way beside it does not.
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>

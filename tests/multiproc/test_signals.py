@@ -114,28 +114,83 @@ def test_a_stop_that_takes_longer_than_its_grace_says_what_is_not_saved(tmp_path
             "--grace, or save more often (checkpoint.every)") in errors
 
 
-def stop(folder):
-    return subprocess.run([BIN / "samegrad", "stop", folder], capture_output=True, text=True, timeout=60)
+@pytest.mark.parametrize("processes", [["--nproc", "2"], []], ids=["launched", "alone"])
+def test_sigint_stays_ignored_where_a_script_started_the_training_in_the_background(tmp_path, processes):
+    words = [BIN / "samegrad", *WORDS, "--set", "plan.updates=100000", *processes]
+    script = subprocess.Popen(["sh", "-c", '"$@" & echo $!; wait $!', "sh", *words], cwd=tmp_path, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    training = int(script.stdout.readline())
+    when_updates_are_made(tmp_path, script, 1)
+    os.kill(training, signal.SIGINT)
+    when_updates_are_made(tmp_path, script, len(chain(tmp_path)) + 3)
+    os.kill(training, signal.SIGTERM)
+    _, errors = script.communicate(timeout=60)
+    assert script.returncode == 143, errors
+    assert len(checkpoints(tmp_path)) == 1
+
+
+def stop(folder, **where):
+    return subprocess.run([BIN / "samegrad", "stop", folder], capture_output=True, text=True, timeout=60, **where)
+
+
+def goes_on_with(stopped):
+    """-> the command that a person copies."""
+    return re.search(r"; go on with: (.*)\n$", stopped.stdout).group(1)
+
+
+def copied(command, cwd):
+    """One more update by the printed command, in a shell."""
+    newest = int(max(checkpoints(cwd))[5:])
+    result = subprocess.run(f"{command} --stop-at {newest + 1}", shell=True, cwd=cwd, capture_output=True, text=True,
+                            timeout=100, env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"})
+    assert result.returncode == 0, result.stderr
+    assert checkpoints(cwd) == [f"step-{update:04d}" for update in (newest, newest + 1)]
 
 
 def test_stop_ends_a_training_from_outside_and_says_where_it_goes_on(tmp_path, uninterrupted):
     started = train(tmp_path, "--set", "plan.updates=100000", ranks=3)
     when_updates_are_made(tmp_path, started, 2)
-    stopped = stop(tmp_path)
+    stopped = stop(tmp_path, cwd=tmp_path)
     assert stopped.returncode == 0, stopped.stderr
     (checkpoint,) = checkpoints(tmp_path)
-    assert stopped.stdout.startswith("asked ranks 0, 1, 2 to stop\n")
-    assert stopped.stdout.endswith(f"{checkpoint}; go on with `samegrad train --resume latest`\n")
+    assert stopped.stdout.startswith("asked ranks 0, 1, 2 to stop\n") and f"{checkpoint}; go on with" in stopped.stdout
     assert started.wait(timeout=60) == 143
     again = stop(tmp_path)
     assert again.returncode == 2 and "no rank of a training runs here" in again.stderr
     shared = set(chain(tmp_path)) & set(uninterrupted)
     assert len(shared) >= 2 and all(chain(tmp_path)[update] == uninterrupted[update] for update in shared)
+    assert goes_on_with(stopped).startswith("samegrad train --resume latest --nproc 3 --set ")
+    copied(goes_on_with(stopped), tmp_path)
+
+
+def test_the_command_to_go_on_with_works_from_another_folder_with_a_config_and_a_run_of_any_name(tmp_path):
+    place = tmp_path / "a place"
+    place.mkdir()
+    run = place / "run's"
+    sections = {}
+    for section, name, value in (re.split("[.=]", one) for one in [*TINY, "plan.updates=100000", "plan.stop_at=0"]):
+        sections.setdefault(section, {})[name] = int(value)
+    (place / "c.yaml").write_text(json.dumps(sections))
+    words = ["train", "--quiet", "--nproc", "2", "--config", "c.yaml", "--run", run.name]
+    started = subprocess.Popen([BIN / "samegrad", *words], cwd=place, stderr=subprocess.PIPE, text=True)
+    when_updates_are_made(run, started, 2)
+    stopped = stop(run, cwd=tmp_path)
+    assert stopped.returncode == 0 and started.wait(timeout=60) == 143, stopped.stderr
+    assert goes_on_with(stopped).startswith(f"cd '{place}' && samegrad train --resume latest --nproc 2 --run ")
+    copied(goes_on_with(stopped), run)
 
 
 def test_stop_refuses_a_folder_without_a_training(tmp_path):
     refused = stop(tmp_path)
     assert refused.returncode == 2 and len(refused.stderr.splitlines()) == 1
+
+
+def test_stop_and_status_say_the_same_of_a_folder_that_is_not_there(tmp_path):
+    said = [subprocess.run([BIN / "samegrad", verb, tmp_path / "nowhere"], capture_output=True, text=True, timeout=60)
+            for verb in ("status", "stop")]
+    assert [one.returncode for one in said] == [2, 2]
+    assert said[0].stderr.replace("[status]", "[stop]") == said[1].stderr
+    assert "no such folder" in said[1].stderr
 
 
 def stopped_processes(folder):

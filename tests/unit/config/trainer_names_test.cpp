@@ -92,7 +92,8 @@ TEST(TrainerNames, ValuesWithoutAMeaningHereAreRefusedWithWhatToWrite) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"max_steps=-1"},
        "max_steps: -1 and num_train_epochs: 0; nothing says how long to train: give max_steps above 0"},
-      {{"max_steps=-2"}, "max_steps: -2 is out of range; allowed: a whole number, at least 0 (max_steps is plan.up"},
+      {{"max_steps=-2"},
+       "max_steps: -2 is out of range; allowed: a whole number, 0 to 1000000000 (max_steps is plan.up"},
       {{"num_train_epochs=2.5"},
        "'2.5' is a part of an epoch; give whole epochs, or the number of updates as max_steps"},
       {{"lr_scheduler_type=polynomial"},
@@ -317,8 +318,8 @@ TEST(Explain, SaysWhatAKeyIsByEveryNameOfIt) {
   const Explanation updates = explain_key("plan.updates", config);
   EXPECT_EQ(explain_key("max_steps", config).text, updates.text);
   for (const char* part :
-       {"plan.updates: updates of the whole run", "value:   60", "default: 100", "allowed: a whole number, at least 0",
-        "part of the config's digest", "also:    max_steps"}) {
+       {"plan.updates: updates of the whole run", "value:   60", "default: 100",
+        "allowed: a whole number, 0 to 1000000000", "part of the config's digest", "also:    max_steps"}) {
     EXPECT_NE(updates.text.find(part), std::string::npos) << part << "\n" << updates.text;
   }
   EXPECT_EQ(updates.json["value"], 60);

@@ -1,7 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <variant>
 #include <vector>
 
+#include "samegrad/config/field_value.h"
+#include "samegrad/config/fields.h"
 #include "samegrad/config/load.h"
 #include "tests/unit/config/refusal.h"
 
@@ -89,6 +95,8 @@ const Case kCases[] = {
      "model.dropout: 1.0 is out of range; allowed: a number, at least 0 and less than 1"},
     {"DropoutNotNegative", RunConfig{}, [](RunConfig& c) { c.model.dropout = -0.1; }, "model.dropout"},
     {"NumbersAreFinite", RunConfig{}, [](RunConfig& c) { c.optimizer.learning_rate = 0.0 / 0.0; }, "is not finite"},
+    {"FiniteAndTooLarge", RunConfig{}, [](RunConfig& c) { c.optimizer.learning_rate = 1e32; },
+     "optimizer.learning_rate: 1e+32 is out of range; allowed: a number, at least 0 and at most 1e+30"},
     {"MomentumBelongsToSgd", RunConfig{}, [](RunConfig& c) { c.optimizer.kind = "adamw", c.optimizer.momentum = 0.9; },
      "optimizer.momentum"},
     {"BatchIsPositive", RunConfig{}, [](RunConfig& c) { c.plan.batch_size_per_rank = 0; }, "plan.batch_size_per_rank"},
@@ -97,6 +105,31 @@ const Case kCases[] = {
 
 INSTANTIATE_TEST_SUITE_P(Combinations, ValidateConfig, ::testing::ValuesIn(kCases),
                          [](const auto& tested) { return tested.param.name; });
+
+TEST(ConfigFields, EachRangesEndsAreInItsRefusal) {
+  int ranges = 0;
+  for (const Field& field : config_fields()) {
+    std::ostringstream least, most;
+    std::vector<std::string> outside;
+    if (const auto* const whole = std::get_if<IntegerLimits>(&field.limits)) {
+      least << whole->least, most << whole->most;
+      outside = {std::to_string(whole->least - 1), std::to_string(whole->most + 1)};
+    } else if (const auto* const number = std::get_if<NumberLimits>(&field.limits)) {
+      least << number->least, most << number->most;
+      outside = {"-0.5", std::to_string(2 * number->most)};
+    }
+    for (const std::string& value : outside) {
+      RunConfig config;
+      const std::string line =
+          refusal([&] { set_field_from_text(config, field, value, {.name = field.key, .given = value, .where = {}}); });
+      const std::string allowed = line.substr(std::min(line.find("allowed: "), line.size()));
+      EXPECT_NE(allowed.find(" " + least.str()), std::string::npos) << line;
+      EXPECT_NE(allowed.find(" " + most.str()), std::string::npos) << line;
+      ++ranges;
+    }
+  }
+  EXPECT_GT(ranges, 60);
+}
 
 }  // namespace
 }  // namespace samegrad

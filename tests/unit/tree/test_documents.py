@@ -14,6 +14,12 @@ COMMAND = re.compile(r"(?:^    |`)samegrad ([a-z][^`\n]*)", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
 PATH = re.compile(r"`((?:scripts|configs|examples|samegrad|cmake|docs|tests|benchmarks)/[\w./-]*)`")
 
+COMMENTED = sorted(path for folder in ("samegrad", "apps", "cmake", "tests", "benchmarks")
+                   for path in (SOURCE / folder).rglob("*") if path.suffix in (".h", ".cpp", ".cmake"))
+DOCUMENT = re.compile(r'(docs/[\w-]+\.md)(?:, "([^"]+)")?(?:,? (rules?|sections?|steps?) (\d+)(?: and (\d+))?)?')
+FILE = re.compile(r"(?<![\w/.<-])((?:base|kernels|config|data|plan|objective|comm|ddp|model|train|checkpoint|report|launch)"
+                  r"/\w+\.(?:h|cpp))\b")
+
 
 def words_of(command):
     """The command line without the remark that may follow after two blanks; optional parts count as given."""
@@ -39,6 +45,32 @@ def test_links_and_paths_of_a_document_exist(document):
     missing = [link for link in LINK.findall(text) if "://" not in link and not (document.parent / link).exists()]
     missing += [path for path in PATH.findall(text) if not (SOURCE / path).exists()]
     assert missing == []
+
+
+def stale_references(text):
+    """Documents, their headings and numbered parts, and files of the library that a source's comments name in vain."""
+    text = re.sub(r"\s*\n\s*(?:///?<?|#)?\s*", " ", text)
+    stale = [name for name in FILE.findall(text) if not (SOURCE / "samegrad" / name).exists()]
+    for name, heading, part, *numbers in DOCUMENT.findall(text):
+        document = (SOURCE / name).read_text() if (SOURCE / name).exists() else ""
+        parts = [f"{part.rstrip('s').capitalize()} {number}:" for number in numbers if number]
+        if not document or f"# {heading}\n" not in f"{document}# \n" or any(f"**{one}" not in document for one in parts):
+            stale.append(" ".join(word for word in (name, heading, part, *numbers) if word))
+    return stale
+
+
+def test_what_the_comments_of_sources_name_is_there():
+    found = {str(path.relative_to(SOURCE)): stale_references(path.read_text()) for path in COMMENTED}
+    assert {path: stale for path, stale in found.items() if stale} == {}
+    assert sum("docs/" in path.read_text() for path in COMMENTED) > 30
+
+
+def test_a_comment_that_names_what_is_not_there_is_found():
+    there = '// as docs/exactness.md, "Claim",\n// steps 2 and 3 say; docs/hangs.md (base/error.h)\n'
+    assert stale_references(there) == []
+    gone = '// docs/exactness.md, rule 4\n// docs/none.md\n/// docs/formats.md, "No heading"; comm/no_such_file.h\n'
+    assert stale_references(gone) == ["comm/no_such_file.h", "docs/exactness.md rule 4", "docs/none.md",
+                                      "docs/formats.md No heading"]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
