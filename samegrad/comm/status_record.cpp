@@ -116,7 +116,7 @@ StatusReading read_open_file(int fd, int rank) {
   for (int look = 0; look < kMostLooks; ++look) {
     StatusBytes bytes;
     std::uint64_t after = 0;
-    const off_t place = static_cast<off_t>(sizeof(StatusIdentity));
+    const auto place = static_cast<off_t>(sizeof(StatusIdentity));
     std::uint64_t before = 0;
     if (pread(fd, &before, sizeof(before), place) != static_cast<ssize_t>(sizeof(before)) ||
         pread(fd, &bytes, sizeof(bytes), 0) != static_cast<ssize_t>(sizeof(bytes)) ||
@@ -175,6 +175,7 @@ std::vector<StatusReading> read_status_folder(const std::filesystem::path& folde
   }
   std::ranges::sort(ranks);
   std::vector<StatusReading> readings;
+  readings.reserve(ranks.size());
   for (const int rank : ranks) readings.push_back(read_status_file(status_path(folder, rank), rank));
   return readings;
 }

@@ -17,8 +17,8 @@ AdamwStep adamw_step;
 
 void adamw_step(const AdamwScalars& scalars, const float* gradient, float* mean, float* square, float* values,
                 std::int64_t count) {
-  static AdamwStep* const step = kernel_for(portable::adamw_step, avx2::adamw_step, avx512::adamw_step);
-  step(scalars, gradient, mean, square, values, count);
+  static AdamwStep* const kStep = kernel_for(portable::adamw_step, avx2::adamw_step, avx512::adamw_step);
+  kStep(scalars, gradient, mean, square, values, count);
 }
 
 }  // namespace samegrad

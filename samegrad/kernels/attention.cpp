@@ -43,18 +43,18 @@ template <typename Element>
 void forward(const PackedShape& shape, const KeyedMask* dropout, const Element* qkv, Element* mixed,
              Element* statistics) {
   using Kernel = AttentionForward<Element>;
-  static Kernel* const kernel =
+  static auto* const kKernel =
       kernel_for<Kernel>(portable::attention_forward, avx2::attention_forward, avx512::attention_forward);
-  kernel(shape, dropout, qkv, mixed, statistics, scratch_for<Element>(shape));
+  kKernel(shape, dropout, qkv, mixed, statistics, scratch_for<Element>(shape));
 }
 
 template <typename Element>
 void backward(const PackedShape& shape, const KeyedMask* dropout, const Element* qkv, const Element* mixed,
               const Element* statistics, const Element* gradient, Element* qkv_gradient) {
   using Kernel = AttentionBackward<Element>;
-  static Kernel* const kernel =
+  static auto* const kKernel =
       kernel_for<Kernel>(portable::attention_backward, avx2::attention_backward, avx512::attention_backward);
-  kernel(shape, dropout, qkv, mixed, statistics, gradient, qkv_gradient, scratch_for<Element>(shape));
+  kKernel(shape, dropout, qkv, mixed, statistics, gradient, qkv_gradient, scratch_for<Element>(shape));
 }
 
 }  // namespace

@@ -24,18 +24,18 @@ AnyNanDouble any_nan;
 }  // namespace avx512
 
 void square_sums(const float* values, std::int64_t count, double* lanes) {
-  static SquareSums* const sums = kernel_for(portable::square_sums, avx2::square_sums, avx512::square_sums);
-  sums(values, count, lanes);
+  static SquareSums* const kSums = kernel_for(portable::square_sums, avx2::square_sums, avx512::square_sums);
+  kSums(values, count, lanes);
 }
 
 bool any_nan(const float* values, std::int64_t count) {
-  static AnyNanFloat* const any = kernel_for<AnyNanFloat>(portable::any_nan, avx2::any_nan, avx512::any_nan);
-  return any(values, count);
+  static auto* const kAny = kernel_for<AnyNanFloat>(portable::any_nan, avx2::any_nan, avx512::any_nan);
+  return kAny(values, count);
 }
 
 bool any_nan(const double* values, std::int64_t count) {
-  static AnyNanDouble* const any = kernel_for<AnyNanDouble>(portable::any_nan, avx2::any_nan, avx512::any_nan);
-  return any(values, count);
+  static auto* const kAny = kernel_for<AnyNanDouble>(portable::any_nan, avx2::any_nan, avx512::any_nan);
+  return kAny(values, count);
 }
 
 }  // namespace samegrad

@@ -20,13 +20,13 @@ ColumnSums column_sums;
 }  // namespace avx512
 
 void multiply_by(float* values, const float* factors, std::int64_t count) {
-  static MultiplyBy* const kernel = kernel_for(portable::multiply_by, avx2::multiply_by, avx512::multiply_by);
-  kernel(values, factors, count);
+  static MultiplyBy* const kKernel = kernel_for(portable::multiply_by, avx2::multiply_by, avx512::multiply_by);
+  kKernel(values, factors, count);
 }
 
 void column_sums(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
-  static ColumnSums* const kernel = kernel_for(portable::column_sums, avx2::column_sums, avx512::column_sums);
-  kernel(from, rows, columns, to);
+  static ColumnSums* const kKernel = kernel_for(portable::column_sums, avx2::column_sums, avx512::column_sums);
+  kKernel(from, rows, columns, to);
 }
 
 void multiply_by(double* values, const double* factors, std::int64_t count) {

@@ -19,8 +19,8 @@ Gelu gelu;
 }
 
 void gelu(const float* x, const float* mask, std::int64_t count, float* values, float* slopes) {
-  static Gelu* const kernel = kernel_for(portable::gelu, avx2::gelu, avx512::gelu);
-  kernel(x, mask, count, values, slopes);
+  static Gelu* const kKernel = kernel_for(portable::gelu, avx2::gelu, avx512::gelu);
+  kKernel(x, mask, count, values, slopes);
 }
 
 void gelu(const double* x, const double* mask, std::int64_t count, double* values, double* slopes) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "samegrad/kernels/float_math.h"
+#include "samegrad/kernels/independent_steps.h"
 
 namespace samegrad::SAMEGRAD_ISA {
 namespace {
@@ -46,20 +47,20 @@ struct ValueAndSlope {
 
 void gelu(const float* x, const float* mask, std::int64_t count, float* values, float* slopes) {
   if (mask == nullptr && slopes == nullptr) {
-#pragma GCC ivdep
+    SAMEGRAD_INDEPENDENT_STEPS
     for (std::int64_t i = 0; i < count; ++i) values[i] = gelu_at(x[i]).value;
   } else if (slopes == nullptr) {
-#pragma GCC ivdep
+    SAMEGRAD_INDEPENDENT_STEPS
     for (std::int64_t i = 0; i < count; ++i) values[i] = gelu_at(x[i]).value * mask[i];
   } else if (mask == nullptr) {
-#pragma GCC ivdep
+    SAMEGRAD_INDEPENDENT_STEPS
     for (std::int64_t i = 0; i < count; ++i) {
       const ValueAndSlope at = gelu_at(x[i]);
       values[i] = at.value;
       slopes[i] = at.slope;
     }
   } else {
-#pragma GCC ivdep
+    SAMEGRAD_INDEPENDENT_STEPS
     for (std::int64_t i = 0; i < count; ++i) {
       const ValueAndSlope at = gelu_at(x[i]);
       values[i] = at.value * mask[i];

@@ -36,36 +36,36 @@ DivideFloatsInDouble divide_floats_in_double;
 }  // namespace avx512
 
 void add_floats(const float* left, const float* right, float* sum, std::int64_t count) {
-  static AddFloats* const add = kernel_for(portable::add_floats, avx2::add_floats, avx512::add_floats);
-  add(left, right, sum, count);
+  static AddFloats* const kAdd = kernel_for(portable::add_floats, avx2::add_floats, avx512::add_floats);
+  kAdd(left, right, sum, count);
 }
 
 void add_doubles(const double* left, const double* right, double* sum, std::int64_t count) {
-  static AddDoubles* const add = kernel_for(portable::add_doubles, avx2::add_doubles, avx512::add_doubles);
-  add(left, right, sum, count);
+  static AddDoubles* const kAdd = kernel_for(portable::add_doubles, avx2::add_doubles, avx512::add_doubles);
+  kAdd(left, right, sum, count);
 }
 
 void multiply_floats(float* values, float factor, std::int64_t count) {
-  static MultiplyFloats* const multiply =
+  static MultiplyFloats* const kMultiply =
       kernel_for(portable::multiply_floats, avx2::multiply_floats, avx512::multiply_floats);
-  multiply(values, factor, count);
+  kMultiply(values, factor, count);
 }
 
 void divide_floats(float* values, float divisor, std::int64_t count) {
-  static DivideFloats* const divide = kernel_for(portable::divide_floats, avx2::divide_floats, avx512::divide_floats);
-  divide(values, divisor, count);
+  static DivideFloats* const kDivide = kernel_for(portable::divide_floats, avx2::divide_floats, avx512::divide_floats);
+  kDivide(values, divisor, count);
 }
 
 void divide_doubles(double* values, double divisor, std::int64_t count) {
-  static DivideDoubles* const divide =
+  static DivideDoubles* const kDivide =
       kernel_for(portable::divide_doubles, avx2::divide_doubles, avx512::divide_doubles);
-  divide(values, divisor, count);
+  kDivide(values, divisor, count);
 }
 
 void divide_floats_in_double(float* values, double divisor, std::int64_t count) {
-  static DivideFloatsInDouble* const divide =
+  static DivideFloatsInDouble* const kDivide =
       kernel_for(portable::divide_floats_in_double, avx2::divide_floats_in_double, avx512::divide_floats_in_double);
-  divide(values, divisor, count);
+  kDivide(values, divisor, count);
 }
 
 }  // namespace samegrad

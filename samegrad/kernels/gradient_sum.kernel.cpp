@@ -2,16 +2,18 @@
 
 #include <cstdint>
 
+#include "samegrad/kernels/independent_steps.h"
+
 namespace samegrad::SAMEGRAD_ISA {
 
 // `sum` may be an operand, never a shifted one: iterations do not depend on one another.
 void add_floats(const float* left, const float* right, float* sum, std::int64_t count) {
-#pragma GCC ivdep
+  SAMEGRAD_INDEPENDENT_STEPS
   for (std::int64_t i = 0; i < count; ++i) sum[i] = left[i] + right[i];
 }
 
 void add_doubles(const double* left, const double* right, double* sum, std::int64_t count) {
-#pragma GCC ivdep
+  SAMEGRAD_INDEPENDENT_STEPS
   for (std::int64_t i = 0; i < count; ++i) sum[i] = left[i] + right[i];
 }
 

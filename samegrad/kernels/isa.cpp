@@ -23,11 +23,11 @@ Isa best_isa(std::string_view capability) {
 }
 
 Isa kernel_isa() {
-  static const Isa isa = [] {
+  static const Isa kIsa = [] {
     const char* const capability = std::getenv("ATEN_CPU_CAPABILITY");
     return best_isa(capability == nullptr ? "" : capability);
   }();
-  return isa;
+  return kIsa;
 }
 
 }  // namespace samegrad

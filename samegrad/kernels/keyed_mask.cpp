@@ -20,15 +20,13 @@ Mask<double> keyed_mask;
 }  // namespace avx512
 
 void keyed_mask(const KeyedMask& mask, std::int64_t first, std::int64_t count, float* values) {
-  static Mask<float>* const kernel =
-      kernel_for<Mask<float>>(portable::keyed_mask, avx2::keyed_mask, avx512::keyed_mask);
-  kernel(mask, first, count, values);
+  static auto* const kKernel = kernel_for<Mask<float>>(portable::keyed_mask, avx2::keyed_mask, avx512::keyed_mask);
+  kKernel(mask, first, count, values);
 }
 
 void keyed_mask(const KeyedMask& mask, std::int64_t first, std::int64_t count, double* values) {
-  static Mask<double>* const kernel =
-      kernel_for<Mask<double>>(portable::keyed_mask, avx2::keyed_mask, avx512::keyed_mask);
-  kernel(mask, first, count, values);
+  static auto* const kKernel = kernel_for<Mask<double>>(portable::keyed_mask, avx2::keyed_mask, avx512::keyed_mask);
+  kKernel(mask, first, count, values);
 }
 
 }  // namespace samegrad

@@ -26,15 +26,15 @@ LayerNormBackward layer_norm_backward;
 
 void layer_norm(const float* x, const float* added, const float* weight, const float* bias,
                 const NormalRows<float>& rows, float* sum, float* y) {
-  static LayerNorm* const kernel = kernel_for(portable::layer_norm, avx2::layer_norm, avx512::layer_norm);
-  kernel(x, added, weight, bias, rows, sum, y);
+  static LayerNorm* const kKernel = kernel_for(portable::layer_norm, avx2::layer_norm, avx512::layer_norm);
+  kKernel(x, added, weight, bias, rows, sum, y);
 }
 
 void layer_norm_backward(const float* of_y, const float* of_sum, const float* weight, const NormalRows<float>& rows,
                          float* to_sum, float* to_weight, float* to_bias) {
-  static LayerNormBackward* const kernel =
+  static LayerNormBackward* const kKernel =
       kernel_for(portable::layer_norm_backward, avx2::layer_norm_backward, avx512::layer_norm_backward);
-  kernel(of_y, of_sum, weight, rows, to_sum, to_weight, to_bias);
+  kKernel(of_y, of_sum, weight, rows, to_sum, to_weight, to_bias);
 }
 
 void layer_norm(const double* x, const double* added, const double* weight, const double* bias,

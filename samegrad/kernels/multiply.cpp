@@ -28,17 +28,17 @@ struct FreeAligned {
 
 float* packing_space() {
   constexpr std::size_t kBytes = kMultiplyDepth * kMultiplyColumns * sizeof(float);
-  thread_local const std::unique_ptr<float[], FreeAligned> space(
+  thread_local const std::unique_ptr<float[], FreeAligned> kSpace(
       static_cast<float*>(::operator new[](kBytes, std::align_val_t{64})));
-  return space.get();
+  return kSpace.get();
 }
 
 }  // namespace
 
 void multiply(const MatrixView<float>& a, const MatrixView<float>& b, std::int64_t rows, std::int64_t columns,
               std::int64_t depth, const float* bias, float* c) {
-  static Multiply* const kernel = kernel_for(portable::multiply, avx2::multiply, avx512::multiply);
-  kernel(a, b, rows, columns, depth, bias, c, packing_space());
+  static Multiply* const kKernel = kernel_for(portable::multiply, avx2::multiply, avx512::multiply);
+  kKernel(a, b, rows, columns, depth, bias, c, packing_space());
 }
 
 void multiply(const MatrixView<double>& a, const MatrixView<double>& b, std::int64_t rows, std::int64_t columns,

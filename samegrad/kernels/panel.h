@@ -41,7 +41,7 @@ struct Tile {
 };
 
 /// tile += left x right over `depth` terms. Term k takes row r of left from left[k * left_step + r * left_row].
-template <typename Element, int kRows, int kChunks, int kLeftStep, int kLeftRow>
+template <typename Element, int kRows, int kChunks, std::int64_t kLeftStep, std::int64_t kLeftRow>
 [[gnu::always_inline]] static inline void add_terms(Tile<Element, kRows, kChunks>& tile, const Element* left,
                                                     const Element* right, std::int64_t right_chunk,
                                                     std::int64_t depth) {

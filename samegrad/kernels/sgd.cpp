@@ -20,13 +20,13 @@ MomentumStep momentum_step;
 }  // namespace avx512
 
 void sgd_step(const SgdScalars& scalars, const float* gradient, float* values, std::int64_t count) {
-  static SgdStep* const step = kernel_for(portable::sgd_step, avx2::sgd_step, avx512::sgd_step);
-  step(scalars, gradient, values, count);
+  static SgdStep* const kStep = kernel_for(portable::sgd_step, avx2::sgd_step, avx512::sgd_step);
+  kStep(scalars, gradient, values, count);
 }
 
 void momentum_step(const SgdScalars& scalars, const float* gradient, float* buffer, float* values, std::int64_t count) {
-  static MomentumStep* const step = kernel_for(portable::momentum_step, avx2::momentum_step, avx512::momentum_step);
-  step(scalars, gradient, buffer, values, count);
+  static MomentumStep* const kStep = kernel_for(portable::momentum_step, avx2::momentum_step, avx512::momentum_step);
+  kStep(scalars, gradient, buffer, values, count);
 }
 
 }  // namespace samegrad

@@ -19,8 +19,8 @@ SoftmaxRows softmax_rows;
 }
 
 void softmax_rows(float* values, std::int64_t rows, std::int64_t columns, float* largest, float* total) {
-  static SoftmaxRows* const kernel = kernel_for(portable::softmax_rows, avx2::softmax_rows, avx512::softmax_rows);
-  kernel(values, rows, columns, largest, total);
+  static SoftmaxRows* const kKernel = kernel_for(portable::softmax_rows, avx2::softmax_rows, avx512::softmax_rows);
+  kKernel(values, rows, columns, largest, total);
 }
 
 void softmax_rows(double* values, std::int64_t rows, std::int64_t columns, double* largest, double* total) {

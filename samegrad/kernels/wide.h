@@ -10,7 +10,7 @@ namespace samegrad::SAMEGRAD_ISA {
 
 using WideRegister = Register<float>;
 inline constexpr int kWideFloats = 16;
-inline constexpr int kRegisterFloats = kWidth<float>;
+inline constexpr std::int64_t kRegisterFloats = kWidth<float>;
 inline constexpr int kWideRegisters = kWideFloats / kRegisterFloats;
 
 struct Wide {
@@ -20,7 +20,7 @@ struct Wide {
 [[gnu::always_inline]] static inline Wide wide_of(float value) {
   Wide wide;
 #pragma GCC unroll 4
-  for (int i = 0; i < kWideRegisters; ++i) wide.parts[i] = WideRegister{} + value;
+  for (WideRegister& part : wide.parts) part = WideRegister{} + value;
   return wide;
 }
 

@@ -23,8 +23,8 @@ Xxh3Update xxh3_update;
 }
 
 void xxh3_update(void* state, const char* bytes, std::size_t count) {
-  static Xxh3Update* const update = kernel_for(portable::xxh3_update, avx2::xxh3_update, avx512::xxh3_update);
-  update(state, bytes, count);
+  static Xxh3Update* const kUpdate = kernel_for(portable::xxh3_update, avx2::xxh3_update, avx512::xxh3_update);
+  kUpdate(state, bytes, count);
 }
 
 struct Xxh3::State {

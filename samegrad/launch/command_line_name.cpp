@@ -17,7 +17,7 @@ void rename_command_line(std::string_view name) {
     return;
   }
   std::memset(start, 0, before.size());
-  std::memcpy(start, name.data(), std::min(name.size(), before.size() - 1));
+  std::copy_n(name.data(), std::min(name.size(), before.size() - 1), start);
 }
 
 }  // namespace samegrad

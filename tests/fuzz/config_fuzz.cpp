@@ -20,6 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Json json = config_to_json(config);
     fuzz::require(config_to_json(config_from_json(json)) == json, "a config that was accepted is read back the same");
     config_digest(config);
+    fuzz::accepted();
   });
   fuzz::may_refuse({ExitCode::kBadInput}, [&] { load_config({}, overrides); });
   fuzz::may_refuse({ExitCode::kBadInput}, [&] { option_values(file, overrides); });

@@ -32,6 +32,12 @@ inline void require(bool holds, const char* what) {
   }
 }
 
+/// Whether the reader took the last input for a good one. The replay resets it, and wants it of every seed that is
+/// named good: a target whose good inputs are refused, as after a change of their format, would try nothing behind
+/// that.
+inline bool was_accepted = false;
+inline void accepted() { was_accepted = true; }
+
 /// Runs `read`, which may return, or throw an Error with one of the exit codes `allowed` whose line is short and one
 /// line. Everything else is a fault.
 template <typename Read>

@@ -16,7 +16,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Json copy = value;
     fuzz::require(copy == value && copy.dump() == value.dump(), "a value can be copied, compared and printed");
     fuzz::require(printable_json(value).size() < 300, "what is shown of it is short");
-    config_from_json(value.is_object() ? value.value("config", value) : value);
+    const Json config = value.is_object() ? value.value("config", value) : value;
+    // As changes of a whole one: one that lacks a member is refused before the others are looked at.
+    Json changed = config_to_json(RunConfig{});
+    changed.merge_patch(config);
+    fuzz::may_refuse({ExitCode::kBadInput}, [&] { config_from_json(config); });
+    config_from_json(changed);
+    fuzz::accepted();
   });
   fuzz::may_refuse({ExitCode::kBadInput}, [&] { read_json_file(kFolder.write("run.json", text), "run"); });
   try {

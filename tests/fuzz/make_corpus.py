@@ -1,5 +1,5 @@
-"""Writes the seeds of every fuzz target: `python3 tests/fuzz/make_corpus.py` (the folder `corpus` beside it). Good inputs, and
-the hostile kinds of their format. Files named found-* are not from here: a fuzzer found them, and they stay."""
+"""Writes the seeds of every fuzz target: `python3 tests/fuzz/make_corpus.py` (the folder `corpus` beside it). Good inputs, named
+good*, which the target must accept, and the hostile kinds of their format. Files named found-* are not from here: a fuzzer found them, and they stay."""
 
 import hashlib
 import json
@@ -72,14 +72,14 @@ def manifest():
         "deep-facts": {"facts": json.loads("[" * 90 + "]" * 90)},
     }
     entry = {"name": "w", "size": 4, "xxh3": "ab" * 16}
-    for name, tensors in {"tensors": [entry], "tensors-empty": [], "tensors-too-large": [entry, entry],
+    for name, tensors in {"good-tensors": [entry], "tensors-empty": [], "tensors-too-large": [entry, entry],
                           "tensors-huge": [{**entry, "size": 2**64 - 1}], "tensors-negative": [{**entry, "size": -4}],
                           "tensors-name": [{**entry, "name": "\x1b[2J" * 999}], "tensors-text": "w"}.items():
         changed[name] = {"format_version": 2, "files": [{**listed[0], "tensors": tensors}, *listed[1:]]}
     for name, change in changed.items():
         seed("manifest", name, json.dumps({**good, **change}, indent=2).removesuffix("\n}"))
     text = json.dumps(good, indent=2).removesuffix("\n}") + ',\n  "sha256": "'
-    seed("manifest", "whole", text + sha256(text) + '"\n}\n')
+    seed("manifest", "good-whole", text + sha256(text) + '"\n}\n')
     seed("manifest", "update-twice", json.dumps(good, indent=2).removesuffix("\n}").replace('"update"', '"update": 1, "update"'))
     seed("manifest", "deep", text.replace('"facts": {}', '"facts": ' + "[" * 500))
 
@@ -88,7 +88,7 @@ def json_files():
     state = {"format": 1, "run_id": "r", "update": 50, "hash_chain": "0" * 32, "cursor": {"update": 50, "epoch": 0},
              "schedule": {"steps_taken": 50}, "config": {"seed": 42, "plan": {"updates": 100, "virtual_ranks": 2}}}
     seeds = {
-        "state": json.dumps(state), "rank": '{"virtual_rank":0,"update":50,"samples_consumed":800,"digest":"' + "0" * 64 + '"}',
+        "good": json.dumps(state), "rank": '{"virtual_rank":0,"update":50,"samples_consumed":800,"digest":"' + "0" * 64 + '"}',
         "plan": json.dumps({"format": 1, "digest": "0" * 64, "updates": 2, "plan": [[[[1, 2]], [[3]]], [[[4]], [[]]]]}),
         "plan-twice": '{"updates":1,"plan":[1],"plan":[2]}', "key-twice": '{"a":1,"b":{"c":1,"c":2}}',
         "escaped-twice": '{"a":1,"\\u0061":2}', "deep": "[" * 99 + "]" * 99, "too-deep": "[" * 101 + "]" * 101,
@@ -107,7 +107,9 @@ def checkpoint():
     good = tensor_file({"a": tensor(0, 8)}, b"\0" * 8)
     deep = "[" * 20_000 + "]" * 20_000
     seeds = {
-        "good": b"\0", "tensors": b"\0" + record(0, good), "extra": b"\0" + record(5, good),
+        "good": b"\0", "good-tensors": b"\0" + record(0, good), "good-extra": b"\0" + record(5, good),
+        "good-listed": b"\0" + record(0, good) + record(10, json.dumps([{"name": "a", "size": 8, "xxh3": "ab" * 16}])),
+        "damaged-listed": b"\1" + record(0, good) + record(10, json.dumps([{"name": "a", "size": 2, "xxh3": "ab" * 16}])),
         "overlap": b"\0" + record(0, tensor_file({"a": tensor(0, 8), "b": tensor(4, 12)}, b"\0" * 12)),
         "options": b"\0" + record(1, tensor_file({"__metadata__": {"options": deep[:200]}})),
         "no-options": b"\0" + record(1, tensor_file({})),
@@ -129,8 +131,8 @@ def checkpoint():
 
 def config():
     seeds = {
-        "lesson": (pathlib.Path(__file__).parents[2] / "configs/minimum.yaml").read_text(),
-        "overrides": "seed: 1\n===\nplan.updates=10\nplan.stop_at=5\nmodel.layers=1\n--backend=shm\n--continuous",
+        "good": (pathlib.Path(__file__).parents[2] / "configs/minimum.yaml").read_text(),
+        "good-overrides": "seed: 1\n===\nplan.updates=10\nplan.stop_at=5\nmodel.layers=1\n--backend=shm\n--continuous",
         "trainer": "num_train_epochs: 3\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 2\nlr_scheduler_type: linear",
         "key-twice": "plan:\n  updates: 1\n  updates: 2", "section-twice": "plan:\n  updates: 1\nplan:\n  stop_at: 2",
         "alias": "a: &a [1]\nplan: *a\n", "bomb": "a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\nd: [*c,*c,*c,*c]",
@@ -147,10 +149,10 @@ def config():
 
 def samples():
     lines = {
-        "text": '{"text":"hello"}\n{"text":""}\n', "prompt": '{"prompt":"2+2=","completion":"4","weight":0.5,"document":"a"}\n',
+        "good-text": '{"text":"hello"}\n{"text":""}\n', "prompt": '{"prompt":"2+2=","completion":"4","weight":0.5,"document":"a"}\n',
         "answer": '{"prompt":"a","answer":""}\n{"prompt":"a","answer":"b"}\n',
-        "messages": '{"messages":[{"role":"user","content":"u"},{"role":"assistant","content":"yes"}]}\n',
-        "ids": '{"input_ids":[1,2,3],"labels":[1,-100,3]}\n{"input_ids":[0,255]}\n',
+        "good-messages": '{"messages":[{"role":"user","content":"u"},{"role":"assistant","content":"yes"}]}\n',
+        "good-ids": '{"input_ids":[1,2,3],"labels":[1,-100,3]}\n{"input_ids":[0,255]}\n',
         "twice": '{"text":"a","text":"b"}\n', "two-forms": '{"text":"a","prompt":"b","completion":"c"}\n',
         "deep": '{"text":"a","x":' + "[" * 70 + "]" * 70 + "}\n", "deep-cut": '{"text":' + "[" * 2000 + "\n",
         "huge": '{"input_ids":[1e400,18446744073709551615,-1]}\n{"text":"a","weight":1e308}\n{"text":"a","weight":-1}\n',
@@ -189,7 +191,7 @@ def index():
     seed("index", "deep", text.replace('"jsonl"', "[" * 500 + "]" * 500).encode() + b"\n===\n" + records)
     seed("index", "twice", text.replace('"format": 2', '"format": 2, "format": 2', 1).encode() + b"\n===\n" + records)
     whole = b"SGINDEX2" + records + text.encode() + struct.pack("<Q", len(text))
-    seed("index", "whole", whole + sha256(whole).encode())
+    seed("index", "good-whole", whole + sha256(whole).encode())
     cut = b"SGINDEX2" + struct.pack("<Q", 2**64 - 1)
     seed("index", "json-length", cut + sha256(cut).encode())
 
@@ -202,7 +204,7 @@ def data_lock():
         return json.dumps({**body, "digest": sha256(json.dumps(body, separators=(",", ":")))})
 
     seeds = {
-        "good": lock(), "two-splits": lock(splits={"train": split, "validation": split}), "no-splits": lock(splits={}),
+        "good": lock(), "good-splits": lock(splits={"train": split, "validation": split}), "no-splits": lock(splits={}),
         "format": lock(format=2), "huge": lock(splits={"train": {**split, "samples": 2**64 - 1}}),
         "float": lock(splits={"train": {**split, "bytes": 1e300}}), "negative": lock(splits={"train": {**split, "tokens": -1}}),
         "path": lock(splits={"../../etc/passwd": split, "/tmp/x": split}), "nul": lock(splits={"a\0b": split}),
@@ -224,7 +226,7 @@ def metrics():
 
     rank = {"supervised_tokens": 2**62, "compute_seconds": 1e308, "wait_seconds": 1e308, "exchange_seconds": -1e308}
     seeds = {
-        "run": line(1) + line(2, validation={"loss_sum": 4.0, "supervised_tokens": 3}), "kinds": line(1) + line(2, kind="resumed"),
+        "good": line(1) + line(2, validation={"loss_sum": 4.0, "supervised_tokens": 3}), "kinds": line(1) + line(2, kind="resumed"),
         "two-runs": line(1) + line(1, "b", "continuous") + line(2, "b", "continuous"), "weights": line(1, divisor=3.25),
         "not-finite": line(1, loss_sum="NaN", gradient_norm="Infinity"), "skip": line(1, action="skip"),
         "cut": line(1) + line(2)[:50], "blank": line(1) + "\n" + line(2), "gap": line(1) + line(3), "twice": line(1) + line(1),
@@ -269,10 +271,13 @@ def failure_report():
 
 
 def names():
-    for number, name in enumerate(["step-0050", "step-12345", "step-00050", "step--001", "step-9223372036854775808", "step-+001", "step-",
-                                   ".saving-step-0050-0123abcd-123", ".replaced-step-0001-0123abcd-0", ".removing-step-0001-0123abcd-007",
+    seed("names", "good-step", "step-0050")
+    seed("names", "good-aside", ".saving-step-0050-0123abcd-123")
+    seed("names", "good-temporary", ".plan.json.tmp-0123abcd-7")
+    for number, name in enumerate(["step-12345", "step-00050", "step--001", "step-9223372036854775808", "step-+001", "step-",
+                                   ".replaced-step-0001-0123abcd-0", ".removing-step-0001-0123abcd-007",
                                    ".saving-step-0050-0123abcd--1", ".saving-../step-0050-0123abcd-1", ".saving-step-0050-0123abcd-99999999999",
-                                   "step-0050\0x", ".saving-step-0050-1-2", ".saving-step-0050-0123ABCD-1", ".plan.json.tmp-0123abcd-7",
+                                   "step-0050\0x", ".saving-step-0050-1-2", ".saving-step-0050-0123ABCD-1",
                                    "..a.tmp-0123abcd-7.tmp-0123abcd-8", ".tmp-0123abcd-7"]):
         seed("names", f"name-{number:02}", name)
 
@@ -281,11 +286,11 @@ def environment():
     torchrun = "RANK=1\nWORLD_SIZE=4\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nGROUP_WORLD_SIZE=2\nMASTER_ADDR=h\nMASTER_PORT=29500\nTORCHELASTIC_RUN_ID=r\n"
     srun = "SLURM_STEP_NUM_TASKS=4\nSLURM_PROCID=2\nSLURM_LOCALID=0\nSLURM_STEP_NUM_NODES=2\nSLURM_NODEID=1\nSLURM_STEP_TASKS_PER_NODE=2(x2)\nSLURM_JOB_ID=7\nSLURM_STEP_ID=0\nMASTER_ADDR=h\nMASTER_PORT=1\n"
     seeds = {
-        "torchrun": torchrun, "torchrun-port": torchrun.replace("29500", "65536"), "torchrun-rank": torchrun.replace("RANK=1\n", "RANK=4\n", 1),
+        "good-torchrun": torchrun, "torchrun-port": torchrun.replace("29500", "65536"), "torchrun-rank": torchrun.replace("RANK=1\n", "RANK=4\n", 1),
         "huge": torchrun.replace("WORLD_SIZE=4", "WORLD_SIZE=99999999999999999999", 1), "largest": torchrun.replace("WORLD_SIZE=4", "WORLD_SIZE=2147483647", 1),
         "negative": torchrun.replace("RANK=1", "RANK=-1", 1), "nul": torchrun.replace("29500", "29\000500"),
-        "mpirun": "OMPI_COMM_WORLD_SIZE=2\nOMPI_COMM_WORLD_RANK=1\nOMPI_COMM_WORLD_LOCAL_RANK=1\nOMPI_COMM_WORLD_LOCAL_SIZE=2\nPMIX_NAMESPACE=../../x\n",
-        "mpiexec": "PMI_SIZE=2\nPMI_RANK=1\nMPI_LOCALRANKID=1\nMPI_LOCALNRANKS=2\n", "srun": srun,
+        "good-mpirun": "OMPI_COMM_WORLD_SIZE=2\nOMPI_COMM_WORLD_RANK=1\nOMPI_COMM_WORLD_LOCAL_RANK=1\nOMPI_COMM_WORLD_LOCAL_SIZE=2\nPMIX_NAMESPACE=../../x\n",
+        "good-mpiexec": "PMI_SIZE=2\nPMI_RANK=1\nMPI_LOCALRANKID=1\nMPI_LOCALNRANKS=2\n", "good-srun": srun,
         "srun-tasks": srun.replace("2(x2)", "2(x99999999999),,(x,-1(x-5),9(x"), "srun-node": srun.replace("NODEID=1", "NODEID=2147483647"),
         "fd": "RANK=0\nWORLD_SIZE=2\nLOCAL_RANK=0\nLOCAL_WORLD_SIZE=2\nSAMEGRAD_SHM_FD=3\nSAMEGRAD_STORE_FD=-1\n", "two": torchrun + srun, "empty": "RANK=\nWORLD_SIZE=\n",
         "zero": "RANK=0\nWORLD_SIZE=0\n", "local": "RANK=0\nWORLD_SIZE=2\nLOCAL_RANK=5\nLOCAL_WORLD_SIZE=9\nMASTER_ADDR=h\nMASTER_PORT=1\n",

@@ -126,7 +126,11 @@ int main(int argc, char** argv) {
   catch_signals();
   std::vector<samegrad::fuzz::Input> corpus = read_corpus(argv[1]);
   const std::size_t seeds = corpus.size();
-  for (const samegrad::fuzz::Input& input : corpus) run(input.name, input.bytes);
+  for (const samegrad::fuzz::Input& input : corpus) {
+    samegrad::fuzz::was_accepted = false;
+    run(input.name, input.bytes);
+    if (input.name.starts_with("good") && !samegrad::fuzz::was_accepted) tell_fault("a good input refused");
+  }
   const std::vector<samegrad::fuzz::Input> hostile = samegrad::fuzz::hostile_inputs();
   for (const samegrad::fuzz::Input& input : hostile) run(input.name, input.bytes);
   corpus.push_back({"empty", {}});

@@ -22,7 +22,7 @@ def replay(target, corpus, mutations, tmp_path, **environment):
 @pytest.mark.parametrize("target", [target for target in TARGETS if target != "control"])
 def test_a_reader_survives_its_corpus_and_changes_of_it(target, tmp_path):
     seeds = len(list((CORPUS / target).iterdir()))
-    assert seeds >= 5
+    assert seeds >= 5 and list((CORPUS / target).glob("good*"))
     done = replay(target, CORPUS / target, MUTATIONS.get(target, 2000), tmp_path)
     assert done.returncode == 0, done.stderr
     assert f"seeds {seeds}," in done.stdout
@@ -45,3 +45,12 @@ def test_the_replay_finds_a_planted_fault_and_keeps_its_input(fault, told, tmp_p
     (alone / "fault").write_bytes((tmp_path / "fault").read_bytes())
     again = replay("control", alone, 0, tmp_path, SAMEGRAD_PLANTED_FAULT=fault)
     assert again.returncode == 1 and "input fault" in again.stderr
+
+
+def test_a_target_that_refuses_its_good_seed_is_found(tmp_path):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "good").write_bytes(b"x")
+    refused = replay("control", corpus, 0, tmp_path)
+    assert (refused.returncode, refused.stderr) == (1, "replay: a good input refused on input good\n")
+    assert replay("control", corpus, 0, tmp_path, SAMEGRAD_PLANTED_FAULT="none").returncode == 0
