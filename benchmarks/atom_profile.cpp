@@ -197,10 +197,9 @@ int profile(const std::map<std::string, std::string>& options) {
       config.model.kind.c_str(), config.model.width, batch.tokens(), forward, both, products, 100.0 * products / both);
   const Json operations = compare(config.model, batch, rounds);
   if (const std::string path = option("--json", ""); !path.empty()) {
-    std::ofstream(path) << Json{{"kind", config.model.kind}, {"width", config.model.width},
-                                {"tokens", batch.tokens()},  {"forward_ms", forward},
-                                {"both_ms", both},           {"products_ms", products},
-                                {"operations", operations}}
+    std::ofstream(path) << Json{{"kind", config.model.kind}, {"width", config.model.width}, {"rounds", rounds},
+                                {"tokens", batch.tokens()},  {"forward_ms", forward},       {"both_ms", both},
+                                {"products_ms", products},   {"operations", operations}}
                                .dump()
                         << "\n";
   }
