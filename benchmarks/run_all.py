@@ -156,7 +156,6 @@ def main(argv=None, benchmarks=BENCHMARKS):
     if machine_facts.load() > 0.3:
         print(f"load {machine_facts.load():.1f}: the machine does something else; the figures are not for quoting")
     (arguments.out / "raw").mkdir(parents=True, exist_ok=True)
-    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
     try:
         records, figures, drawn = run_suite(chosen, arguments, facts)
     except KeyboardInterrupt:
@@ -174,4 +173,5 @@ def main(argv=None, benchmarks=BENCHMARKS):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

@@ -26,28 +26,28 @@ class Benchmark(NamedTuple):
         return self.quick_minutes if quick else self.minutes
 
 
-def update(case, rounds, *more, minutes, quick_minutes):
+def update(case, minutes, quick_minutes):
     quick = [case, "--rounds", "1", "--updates", "3", "--best", "packed"]
-    return Benchmark(f"update-{case}", "update_ddp.py", [case, "--rounds", str(rounds), *more], quick, minutes, quick_minutes)
+    return Benchmark(f"update-{case}", "update_ddp.py", [case, "--rounds", "7"], quick, minutes, quick_minutes)
 
 
 BENCHMARKS = [
     Benchmark("machine", "machine_limits", [], [], 0.1, 0.1),
-    update("lesson", 7, minutes=3, quick_minutes=0.3),
-    update("lesson-balanced", 7, minutes=3, quick_minutes=0.3),
-    update("text-3m", 7, "--updates", "12", minutes=7, quick_minutes=0.5),
-    update("text-25m", 5, minutes=15, quick_minutes=1.2),
-    Benchmark("exchange", "exchange_speed.py", ["--rounds", "9"], ["--rounds", "1", "--largest-bytes", "4194304"], 2, 0.1),
-    Benchmark("optimizer", "optimizer_speed.py", [], ["--rounds", "1"], 1, 0.3),
-    Benchmark("attention", "attention_speed", [], ["--rounds", "3"], 0.5, 0.1),
+    update("lesson", minutes=1.5, quick_minutes=0.3),
+    update("lesson-balanced", minutes=1.5, quick_minutes=0.3),
+    update("text-3m", minutes=6, quick_minutes=0.5),
+    update("text-25m", minutes=7.5, quick_minutes=1.2),
+    Benchmark("exchange", "exchange_speed.py", ["--rounds", "9"], ["--rounds", "1", "--largest-bytes", "4194304"], 0.3, 0.1),
+    Benchmark("optimizer", "optimizer_speed.py", [], ["--rounds", "1"], 0.3, 0.2),
+    Benchmark("attention", "attention_speed", [], ["--rounds", "3"], 0.3, 0.1),
     Benchmark("loss", "loss_speed", [], ["--rounds", "1"], 0.5, 0.1),
-    Benchmark("operations", "atom_profile", [], ["--rounds", "20"], 0.2, 0.1),
-    Benchmark("exactness", "exactness_cost.py", ["--rounds", "7"], ["--rounds", "1"], 1.5, 0.2),
-    Benchmark("supervision", "supervision_cost.py", [], ["--updates", "20", "--kills", "2"], 0.5, 0.1),
-    Benchmark("ddp", "ddp_overhead.py", ["--rounds", "7"], ["--rounds", "1", "--fewer", "10"], 3, 0.4),
-    Benchmark("checkpoint", "checkpoint_speed", [FOLDER], [FOLDER, "--mib", "256", "--rounds", "1"], 0.5, 0.1),
-    Benchmark("data", "data_speed.py", [], ["--rounds", "1", "--megabytes", "20"], 2, 0.3),
-    Benchmark("start", "startup_time.py", [], ["--rounds", "1"], 1, 0.3),
+    Benchmark("operations", "atom_profile", [], ["--rounds", "20"], 0.1, 0.1),
+    Benchmark("exactness", "exactness_cost.py", ["--rounds", "7"], ["--rounds", "1"], 1.8, 0.3),
+    Benchmark("supervision", "supervision_cost.py", [], ["--updates", "20", "--kills", "2"], 0.2, 0.1),
+    Benchmark("ddp", "ddp_overhead.py", ["--rounds", "7"], ["--rounds", "1", "--fewer", "10"], 6, 0.4),
+    Benchmark("checkpoint", "checkpoint_speed", [FOLDER], [FOLDER, "--mib", "256", "--rounds", "1"], 0.4, 0.1),
+    Benchmark("data", "data_speed.py", [], ["--rounds", "1", "--megabytes", "20"], 2.5, 0.3),
+    Benchmark("start", "startup_time.py", [], ["--rounds", "1"], 0.7, 0.2),
     Benchmark("growth", "growth.py", ["--rounds", "5"], ["--rounds", "1", "--updates", "3"], 2, 0.3),
     Benchmark("simulated", "simulated_time.py", [], ["--rounds", "1", "--updates", "6"], 0.5, 0.1),
 ]

@@ -56,6 +56,8 @@ STUBS = {
     "late": "json.dump({'value': 1.0}, open(sys.argv[-1], 'w')); print('[stub] 1.0 is not 2.0'); sys.exit(3)",
     "broken": "print('[stub] disk: none'); print('and more'); sys.exit(1)",
     "silent": "pass",
+    "stops": "import os, signal, time\nif not os.path.exists(__file__ + '.stopped'):\n    open(__file__ + '.stopped', 'w')\n"
+             "    os.kill(os.getppid(), signal.SIGINT)\n    time.sleep(600)\njson.dump({'value': 2.0}, open(sys.argv[-1], 'w'))",
     "last": "json.dump({'value': 5.0}, open(sys.argv[-1], 'w'))",
 }
 ROWS = [Target(f"the {name} one", (name,), lambda figures: Measured({"median": figures["value"]}, 1), "x", at_least=2)
@@ -93,8 +95,9 @@ def rows_of(report):
 
 
 def test_a_benchmark_that_fails_or_misses_is_told_and_the_others_run(suite):
-    code, printed, report, ran = suite(*STUBS)
-    assert (code, ran) == (1, list(STUBS))
+    names = ["good", "late", "broken", "silent", "last"]
+    code, printed, report, ran = suite(*names)
+    assert (code, ran) == (1, names)
     rows = rows_of(report)
     assert (rows["the good one"], rows["the last one"], rows["the late one"]) == ("reached", "reached", "missed")
     assert rows["the broken one"] == "failed: broken: [stub] disk: none"
@@ -108,6 +111,14 @@ def test_the_exit_code_tells_a_missed_target_from_a_failure_and_from_neither(sui
     assert suite("good", "last")[0] == 0
     assert suite("good", "late")[0] == 3
     assert suite("late", "broken")[0] == 1
+
+
+def test_a_suite_that_is_stopped_goes_on(suite):
+    code, printed, _, ran = suite("good", "stops", "last")
+    assert (code, ran) == (130, ["good", "stops"]) and "--resume goes on" in printed
+    code, _, report, ran = suite("good", "stops", "last", options=["--resume"])
+    assert (code, ran) == (0, ["stops", "last"])
+    assert list(rows_of(report).values())[-3:] == ["reached"] * 3
 
 
 def test_resume_makes_again_only_what_failed_or_is_new(suite, tmp_path):
