@@ -1,12 +1,12 @@
 // How fast a checkpoint is saved, beside writing the same bytes and fsyncing them, and how long an asynchronous save
 // holds up the training, beside a copy of the same bytes in memory.
 //
-//   checkpoint_speed FOLDER [MIB] [ROUNDS]
+//   checkpoint_speed FOLDER [--mib N] [--rounds N] [--json FILE]
 //
-// FOLDER lies on the disk that is meant. The tensors are one block of MIB (1024): a third of it the parameters, the
+// FOLDER lies on the disk that is meant. The tensors are one block of N MiB (1024): a third of it the parameters, the
 // rest the optimizer's state. Sides alternate, what they wrote is removed and the disk settles (sync) before each.
-// Figures are medians. Bounds: a save at no less than 70 % of the plain write's speed, digests included; a pause of no
-// more than 1.5 copies. Exit code 1 where one does not hold.
+// Figures are medians (of 5 rounds). Bounds: a save at no less than 70 % of the plain write's speed, digests included;
+// a pause of no more than 1.5 copies. Exit code 3 where one does not hold.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,7 +15,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -77,7 +79,20 @@ void write_plainly(const std::filesystem::path& path, const Block& block) {
   SAMEGRAD_CHECK_OP(files.close(descriptor), ==, 0);
 }
 
-int run(const std::filesystem::path& given, std::size_t mib, int rounds) {
+Json spread(const std::vector<double>& values) {
+  return {{"median", median(values)},
+          {"min", *std::ranges::min_element(values)},
+          {"max", *std::ranges::max_element(values)}};
+}
+
+/// by / of, round by round.
+std::vector<double> ratios(const std::vector<double>& by, const std::vector<double>& of) {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < by.size(); ++i) result.push_back(by[i] / of[i]);
+  return result;
+}
+
+int run(const std::filesystem::path& given, std::size_t mib, int rounds, const std::string& file) {
   const std::filesystem::path folder = given / ("checkpoint-speed-" + std::to_string(getpid()));
   const Block block(mib << 20);
   const CheckpointContent content = content_of(block);
@@ -108,24 +123,42 @@ int run(const std::filesystem::path& given, std::size_t mib, int rounds) {
     paused.push_back(pause_s);
   }
   std::filesystem::remove_all(folder);
-  const double speed = median(plain) / median(saved);
-  const double pause = median(paused) / median(copied);
+  const double speed = median(ratios(plain, saved));
+  const double pause = median(ratios(paused, copied));
   std::printf("%zu MiB, %d rounds, medians\n", mib, rounds);
   std::printf("write and fsync          %8.3f s\n", median(plain));
   std::printf("checkpoint               %8.3f s   %.0f %% of that speed (at least 70)\n", median(saved), 100 * speed);
   std::printf("copy in memory           %8.4f s\n", median(copied));
   std::printf("pause of an async. save  %8.4f s   %.2f copies (at most 1.5)\n", median(paused), pause);
-  return speed >= 0.7 && pause <= 1.5 ? 0 : 1;
+  if (!file.empty()) {
+    std::ofstream(file) << Json{{"mib", mib},
+                                {"rounds", rounds},
+                                {"seconds",
+                                 {{"plain", spread(plain)},
+                                  {"checkpoint", spread(saved)},
+                                  {"copy", spread(copied)},
+                                  {"pause", spread(paused)}}},
+                                {"share_of_plain_speed", spread(ratios(plain, saved))},
+                                {"copies_of_a_pause", spread(ratios(paused, copied))}}
+                               .dump(2)
+                        << "\n";
+  }
+  return speed >= 0.7 && pause <= 1.5 ? 0 : 3;
 }
 
 }  // namespace
 }  // namespace samegrad
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "checkpoint_speed FOLDER [MIB] [ROUNDS]\n");
+  std::map<std::string, std::string> options{{"--mib", "1024"}, {"--rounds", "5"}, {"--json", ""}};
+  bool known = argc % 2 == 0;
+  for (int i = 2; known && i < argc; i += 2) {
+    known = options.contains(argv[i]);
+    if (known) options[argv[i]] = argv[i + 1];
+  }
+  if (!known) {
+    std::fprintf(stderr, "checkpoint_speed FOLDER [--mib N] [--rounds N] [--json FILE]\n");
     return 2;
   }
-  const std::size_t mib = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1024;
-  return samegrad::run(argv[1], mib, argc > 3 ? std::atoi(argv[3]) : 5);
+  return samegrad::run(argv[1], std::stoull(options["--mib"]), std::stoi(options["--rounds"]), options["--json"]);
 }

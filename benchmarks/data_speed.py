@@ -1,6 +1,6 @@
 """How fast a user's .jsonl file is read: indexed at the first start, and found untouched at the second.
 
-    .venv/bin/python benchmarks/data_speed.py [--bin build/release/bin] [--megabytes 500] [--rounds 5] [--json FILE]
+    .venv/bin/python benchmarks/data_speed.py [--bin build/dev/bin] [--megabytes 500] [--rounds 5] [--json FILE]
 
 One core does all of it. Files of four kinds of lines are written first: long texts, short texts, chats and lists of ids. Per
 round and file, in turn: `samegrad prepare` in an empty folder (the file is read, parsed, counted, hashed and indexed); `prepare`
@@ -92,7 +92,7 @@ def measured(arguments, data, size, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin")
     parser.add_argument("--megabytes", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--kinds", default="long,short,chat,ids")

@@ -1,7 +1,7 @@
 """What DistributedDataParallel costs in a training step: beside a loop without it in one process, and with two processes
 beside PyTorch's own reducer.
 
-    .venv/bin/python benchmarks/ddp_overhead.py [--bin build/release/bin] [--rounds 5] [--json FILE]
+    .venv/bin/python benchmarks/ddp_overhead.py [--bin build/dev/bin] [--rounds 5] [--json FILE]
 
 benchmarks/ddp_overhead.cpp makes the steps: an encoder of 0.28, 3.2 or 25.3 million parameters, forward, backward and
 plain SGD, one thread a process; each side with a model of its own, the sides in turn step by step. It shows first that
@@ -71,7 +71,7 @@ def shown(one, scale, digits):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="folder of the programs")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin", help="folder of the programs")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--fewer", type=int, default=1, help="divide the steps of a round by this")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures here too")

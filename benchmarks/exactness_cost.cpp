@@ -1,8 +1,9 @@
-// `exactness_cost BACKEND RANKS ATOMS ITERATIONS FILE`: what the fixed order of additions and the hashes of one update
-// cost, on RANKS processes that talk by BACKEND (shm, gloo), for the gradient of the lesson's model. Rank 0 writes
-// FILE: JSON, seconds of the slowest rank by iteration. benchmarks/exactness_cost.py runs it and sets it beside an
-// update.
+// `exactness_cost BACKEND RANKS ATOMS ITERATIONS FILE METRICS`: what the fixed order of additions and the hashes of one
+// update cost, on RANKS processes that talk by BACKEND (shm, gloo), for the gradient of the lesson's model. Rank 0
+// writes FILE: JSON, seconds of the slowest rank by iteration. benchmarks/exactness_cost.py runs it and sets it beside
+// an update.
 //
+// metrics: a line like the last one of METRICS, a run's metrics.jsonl, added to a file by rank 0.
 // agreements: the small calls of an update (agreement, failures, loss sums, learning rate, shares), nobody late.
 // canonical: each atom's gradient in a buffer of its own, siblings added, the subtrees exchanged.
 // native: atoms added up in place, one sum a rank exchanged, added in rank order: what an all-reduce does.
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,7 @@
 #include "samegrad/ddp/gradient_slots.h"
 #include "samegrad/launch/launch.h"
 #include "samegrad/objective/scale.h"
+#include "samegrad/report/metrics.h"
 #include "samegrad/train/hash_chain.h"
 #include "samegrad/train/train_state.h"
 #include "samegrad/train/whole_gradient.h"
@@ -147,6 +150,13 @@ class Costs {
     });
   }
 
+  double metrics(MetricsLog* log, const Json& line) {
+    return slowest_seconds(comm_, [&] {
+      if (log != nullptr) log->append(Json(line));
+      agree_no_failure(comm_, "", 1, label("metrics"));
+    });
+  }
+
   /// A copy of as many bytes as the gradient has, by all ranks at once.
   double copy() {
     rewrite(sum_, 1, 1);
@@ -201,8 +211,14 @@ class Costs {
   ExchangeVolume volume_;
 };
 
-void measure(Communicator& comm, std::int64_t atoms, std::int64_t iterations, const std::string& path) {
+void measure(Communicator& comm, std::int64_t atoms, std::int64_t iterations, const std::string& path,
+             const std::string& run_metrics) {
   Costs costs(comm, atoms);
+  Json line = read_metrics(run_metrics).back();
+  line.erase("run_id");
+  line.erase("kind");
+  std::optional<MetricsLog> log;
+  if (comm.rank() == 0) log.emplace(path + ".metrics", "a run's id of this length", "training", 0);
   Json seconds;
   double difference = 0.0;
   constexpr std::int64_t kWarmUp = 3;
@@ -212,12 +228,14 @@ void measure(Communicator& comm, std::int64_t atoms, std::int64_t iterations, co
     difference = std::max(difference, costs.difference());
     const double hashes = costs.hashes();
     const double agreements = costs.agreements();
+    const double metrics = costs.metrics(log ? &*log : nullptr, line);
     const double copy = costs.copy();
     if (i < kWarmUp) continue;
     seconds["canonical"].push_back(canonical);
     seconds["native"].push_back(native);
     seconds["hashes"].push_back(hashes);
     seconds["agreements"].push_back(agreements);
+    seconds["metrics"].push_back(metrics);
     seconds["copy"].push_back(copy);
   }
   if (comm.rank() != 0) return;
@@ -248,13 +266,13 @@ int launch(const std::string& backend, int ranks, std::vector<std::string> argum
 }  // namespace samegrad
 
 int main(int argc, char** argv) {
-  if (argc != 6) return 2;
+  if (argc != 7) return 2;
   const std::string backend = argv[1];
   if (!samegrad::process_environment(samegrad::kRankVariable)) {
     return samegrad::launch(backend, std::stoi(argv[2]), {argv + 1, argv + argc});
   }
   const samegrad::JoinedRanks joined =
       samegrad::join_ranks(samegrad::read_worker_environment(), backend, {std::chrono::minutes(1), {}});
-  samegrad::measure(*joined.communicator, std::stol(argv[3]), std::stol(argv[4]), argv[5]);
+  samegrad::measure(*joined.communicator, std::stol(argv[3]), std::stol(argv[4]), argv[5], argv[6]);
   return 0;
 }

@@ -1,7 +1,7 @@
 """What exactness costs in an update of the lesson: the fixed order of additions against a native all-reduce, and the
-hashes of parameters, gradient and plan.
+hashes of parameters, gradient and plan; and the small collective calls and the line of metrics.
 
-    .venv/bin/python benchmarks/exactness_cost.py [--bin build/release/bin] [--rounds 4] [--json FILE]
+    .venv/bin/python benchmarks/exactness_cost.py [--bin build/dev/bin] [--rounds 4] [--json FILE]
 
 Each round runs, for 2 and for 4 processes over shared memory and over Gloo: updates of `samegrad train`, then
 benchmarks/exactness_cost.cpp on a gradient of the same size; over Gloo also PyTorch's own all-reduce of it. The program
@@ -41,7 +41,7 @@ def update_seconds(arguments, backend, processes, folder):
 def own_costs(arguments, backend, processes, folder):
     """-> the program's figures, each side's seconds as their median."""
     path = folder / "costs.json"
-    command = [arguments.bin / "exactness_cost", backend, processes, ATOMS, arguments.iterations, path]
+    command = [arguments.bin / "exactness_cost", backend, processes, ATOMS, arguments.iterations, path, folder / "outputs/metrics.jsonl"]
     subprocess.run([str(word) for word in command], check=True)
     costs = json.loads(path.read_text())
     if (costs["backend"], costs["ranks"]) != (backend, processes) or costs["difference"] > 1e-6:
@@ -96,6 +96,7 @@ def one_round(arguments, backend, processes, folder):
     seconds["hash_limit"] = 2 * seconds["copy"]  # two gradients' bytes
     percent = {side: 100 * value / update for side, value in seconds.items()}
     percent["canonical_minus_native"] = percent["canonical"] - percent.get("pytorch_all_reduce", percent["native"])
+    percent["hashes_agreements_metrics"] = sum(percent[side] for side in ("hashes", "agreements", "metrics"))
     return {"update": update, "seconds": seconds, "percent": percent}
 
 
@@ -135,7 +136,7 @@ def show(result):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="folder of the programs")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin", help="folder of the programs")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--updates", type=int, default=12, help=f"of one round; the first {WARM_UP} are warm-up")
     parser.add_argument("--iterations", type=int, default=20, help="of each side in one round")

@@ -1,6 +1,6 @@
 """The exchange of gradients over shared memory beside Gloo's and Open MPI's all-reduce, and beside a copy.
 
-    .venv/bin/python benchmarks/exchange_speed.py [--bin build/release/bin] [--ranks 2,3,4] [--rounds 7] [--json FILE]
+    .venv/bin/python benchmarks/exchange_speed.py [--bin build/dev/bin] [--ranks 2,3,4] [--rounds 7] [--json FILE]
 
 benchmarks/exchange_speed.cpp runs all sides in the same processes, in turns, on buffers that are rewritten before each
 exchange, and compares the sums first. A side's time is the slowest rank's, a round's figure the mean of its batch.
@@ -20,6 +20,12 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
+def has_open_mpi(program):
+    """Whether mpirun is there, and the program was built with its library."""
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+    return shutil.which("mpirun") is not None and "libmpi" in linked
+
+
 def measured(arguments, ranks, folder):
     path = folder / f"{ranks}.json"
     command = [arguments.bin / "exchange_speed", ranks, arguments.rounds, arguments.largest_bytes, arguments.sides, path]
@@ -36,6 +42,7 @@ def figures(size):
     seconds = size["seconds"]
     return {
         "bytes": size["bytes"],
+        "rounds": len(seconds["shm"]),
         "seconds": {side: spread(values) for side, values in seconds.items()},
         "times_shm": {
             side: spread([theirs / ours for theirs, ours in zip(values, seconds["shm"])])
@@ -59,15 +66,16 @@ def show(ranks, sizes):
 
 
 def main():
-    mpi = ",openmpi" if shutil.which("mpirun") else ""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="folder of the programs")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin", help="folder of the programs")
     parser.add_argument("--ranks", default="2", help="numbers of processes, with commas")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--largest-bytes", type=int, default=1 << 28)
-    parser.add_argument("--sides", default=f"shm,shm-messages,gloo{mpi},copy", help="shm is always one of them")
+    parser.add_argument("--sides", help="of shm (always), shm-messages, gloo, openmpi, copy; default: all that are there")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures here too")
     arguments = parser.parse_args()
+    mpi = ",openmpi" if has_open_mpi(arguments.bin / "exchange_speed") else ""
+    arguments.sides = arguments.sides or f"shm,shm-messages,gloo{mpi},copy"
     result = {}
     with tempfile.TemporaryDirectory() as folder:
         for ranks in arguments.ranks.split(","):

@@ -1,6 +1,6 @@
 """What an optimizer step costs, beside PyTorch's and beside its limit, on one thread.
 
-    .venv/bin/python benchmarks/optimizer_speed.py [--bin build/release/bin] [--rounds 7] [--json FILE]
+    .venv/bin/python benchmarks/optimizer_speed.py [--bin build/dev/bin] [--rounds 7] [--json FILE]
 
 Parameters of 0.28, 3.2 and 25.3 million elements as one flat tensor, which is PyTorch's best case too. Both sides start
 from the same numbers; after three AdamW steps the parameters are compared before anything is timed. The sides take turns;
@@ -161,7 +161,7 @@ def show(result):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="folder of the programs")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin", help="folder of the programs")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--sizes", type=int, nargs="+", choices=SIZES, default=list(SIZES), help="numbers of parameters")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures here too")

@@ -1,6 +1,6 @@
 """What `samegrad simulate` predicts beside what a run takes here, for one process up to one a core.
 
-    .venv/bin/python benchmarks/simulated_time.py [--bin build/release/bin] [--rounds 7] [--json FILE]
+    .venv/bin/python benchmarks/simulated_time.py [--bin build/dev/bin] [--rounds 7] [--json FILE]
 
 Each round trains the lesson by 1, 2, ... processes, in turn. The speed of a rank is the one of the same round's run of one
 process: the operations of its windows over its compute time, so the first row shows only what the model leaves out of
@@ -74,7 +74,7 @@ def spread(values, form):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--updates", type=int, default=30)
     parser.add_argument("--json", type=pathlib.Path)

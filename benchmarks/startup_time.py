@@ -1,6 +1,6 @@
 """From exec to the end of the first update on the prepared lesson, beside PyTorch's DDP.
 
-    .venv/bin/python benchmarks/startup_time.py [--bin build/release/bin] [--rounds 9] [--json FILE]
+    .venv/bin/python benchmarks/startup_time.py [--bin build/dev/bin] [--rounds 9] [--json FILE]
 
 Per round and number of processes, in turn: `samegrad train --nproc N`, and N Python processes that import torch, join over
 Gloo, wrap an nn.TransformerEncoder of the same size in DistributedDataParallel and make one update of the same shape. Both are
@@ -102,7 +102,7 @@ def shown(values):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()

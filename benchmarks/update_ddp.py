@@ -1,10 +1,12 @@
 """Times an update: samegrad beside PyTorch's DistributedDataParallel over Gloo, both with two processes of one thread, on
 the same windows of the same data, from the same initial weights.
 
-    .venv/bin/python benchmarks/update_ddp.py [CASE ...] [--bin build/release/bin] [--rounds 7] [--updates 20] [--json FILE]
+    .venv/bin/python benchmarks/update_ddp.py [CASE ...] [--bin build/dev/bin] [--rounds 7] [--updates 20] [--json FILE]
 
 CASE: lesson (its own uneven split), lesson-balanced, text-3m, text-25m (update_cases.py); default: all. PyTorch is "usual", as
-most write it (padded batches in random order), and at its best: of three forms (peer_models.py) with sorted batches, gradients as bucket views and a fused optimizer, with and without the allocator jemalloc where that is installed, the fastest two of a trial take part in all rounds, and the one with the least median is its best.
+most write it (padded batches in random order), and at its best: of three forms (peer_models.py) with sorted batches,
+gradients as bucket views and a fused optimizer, with and without the allocator jemalloc where that is installed, the
+fastest two of a trial take part in all rounds, and the one with the least median is its best. --best names the forms.
 
 First every side computes the gradient of the first window; all must agree (atol 1e-6, rtol 1e-4 of the component, or 1e-6 of
 the largest). Then they run in turn. An update's time is the slower rank's, from before the first forward to after the step;
@@ -56,9 +58,27 @@ def run_peer(job, folder, allocator=None):
     return json.loads(pathlib.Path(folder, "result.json").read_text())
 
 
+def settled(seconds):
+    """The median of an update, without the first ones."""
+    return statistics.median(seconds[min(WARM_UP, len(seconds) - 1):])
+
+
 def time_of_peer(job, allocator):
     with tempfile.TemporaryDirectory() as folder:
-        return statistics.median(run_peer(job, folder, allocator)["seconds"][WARM_UP:])
+        return settled(run_peer(job, folder, allocator)["seconds"])
+
+
+def peak_of_loading(arguments):
+    """Bytes of a process that loads libtorch and computes nothing."""
+    command = [arguments.bin / "samegrad-worker", "version"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return 1024 * os.wait4(process.pid, 0)[2].ru_maxrss
+
+
+def fma_peak(arguments, folder):
+    path = folder / "limits.json"
+    subprocess.run([arguments.bin / "machine_limits", "--json", path], check=True, stdout=subprocess.DEVNULL)
+    return json.loads(path.read_text())["fma_flops_per_second"]
 
 
 def require_equal_gradients(ours, theirs, name):
@@ -75,8 +95,8 @@ def require_equal_gradients(ours, theirs, name):
     return max(float(abs(ours[n] - theirs[n]).max()) for n in ours)
 
 
-def peer_sides(case, run, config, samples, plan, batch_size):
-    """-> {name: (job, allocator)}"""
+def peer_sides(case, run, config, samples, plan, batch_size, chosen):
+    """-> {name: (job, allocator)}; of the best forms those in `chosen`, or all."""
     lengths = {i: len(sample[0]) for i, sample in samples.items()}
     sides = {}
     for name, settings in [("usual", case["usual"]), *((side["form"], side) for side in case["best"])]:
@@ -90,7 +110,7 @@ def peer_sides(case, run, config, samples, plan, batch_size):
         sides[name] = (job, None)
         if tuned and JEMALLOC.exists():
             sides[f"{name}+jemalloc"] = (job, JEMALLOC)
-    return sides
+    return {name: side for name, side in sides.items() if not chosen or name in ["usual", *chosen]}
 
 
 def spread_of(values):
@@ -100,14 +120,16 @@ def spread_of(values):
 def measure(name, arguments, run):
     case = CASES[name]
     program = arguments.bin / "samegrad"
-    words = prepare(program, case, run, case.get("updates", arguments.updates))
+    words = prepare(program, case, run, min(arguments.updates, case.get("updates", arguments.updates)))
     shown = subprocess.run([str(w) for w in (program, "config", *words, "--json")], check=True, capture_output=True, text=True)
     config = json.loads(shown.stdout)
     config = config.get("config", config)
     samples = load_samples(run, config["model"]["positions"])
     plan = load_plan(run)
     batch_size = config["plan"]["batch_size_per_rank"]
-    sides = peer_sides(case, run, config, samples, plan, batch_size)
+    sides = peer_sides(case, run, config, samples, plan, batch_size, arguments.best.split(",") if arguments.best else [])
+    if len(sides) == 1:
+        sys.exit(f"[benchmark] --best {arguments.best}: none of these forms is there; jemalloc needs {JEMALLOC}")
 
     first = run_samegrad(program, run, words, "--dump-gradients", run / "gradients")
     differences, peaks = {}, {"samegrad": first["peak_bytes"]}
@@ -121,13 +143,14 @@ def measure(name, arguments, run):
                 sys.exit(f"[benchmark] {side}: tokens of the first window: {first['tokens'][0]} and {theirs['tokens'][0]}")
 
     rounds, fma_peaks = [], []
-    trial = {side: time_of_peer(job, allocator) for side, (job, allocator) in sides.items() if side != "usual"}
+    trial = {}
+    if len(sides) > 1 + CANDIDATES:
+        trial = {side: time_of_peer(job, allocator) for side, (job, allocator) in sides.items() if side != "usual"}
     for side in sorted(trial, key=trial.get)[CANDIDATES:]:
         del sides[side]
     for number in range(arguments.rounds):
-        limits = subprocess.run([arguments.bin / "machine_limits", "--json"], check=True, capture_output=True, text=True)
-        fma_peaks.append(json.loads(limits.stdout)["fma_flops_per_second"])
-        figures = {"samegrad": statistics.median(run_samegrad(program, run, words)["seconds"][WARM_UP:])}
+        fma_peaks.append(fma_peak(arguments, run))
+        figures = {"samegrad": settled(run_samegrad(program, run, words)["seconds"])}
         for side, (job, allocator) in sides.items():
             figures[side] = time_of_peer(job, allocator)
         rounds.append(figures)
@@ -141,6 +164,8 @@ def measure(name, arguments, run):
         "tokens_per_update": statistics.mean(first["tokens"]),
         "largest_gradient_difference": differences,
         "peak_bytes": {side: peaks[side] for side in rounds[0]},
+        "loading_bytes": peak_of_loading(arguments),
+        "jemalloc": JEMALLOC.exists(),
         "trial_of_forms": trial,
         "rounds": rounds,
         "seconds": {side: spread_of([r[side] for r in rounds]) for side in rounds[0]},
@@ -177,6 +202,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin", help="the folder of the programs")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--updates", type=int, default=20, help=f"of one round; the first {WARM_UP} are warm-up")
+    parser.add_argument("--best", help="forms of PyTorch's best, with commas, as packed or packed+jemalloc; default: all")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures here too")
     arguments = parser.parse_args()
     arguments.bin = arguments.bin.resolve()
