@@ -147,9 +147,10 @@ def main(argv=None, benchmarks=BENCHMARKS):
             full, quick = (words_of_time(60 * one.takes(shortest)) for shortest in (False, True))
             print(f"{one.name:24} {one.program:20} {full:>8}, --quick {quick:>6}")
         return 0
-    minutes = sum(one.takes(arguments.quick) for one in chosen)
+    kept = [one.name for one in chosen if arguments.resume and earlier(one, arguments)]
+    minutes = sum(one.takes(arguments.quick) for one in chosen if one.name not in kept)
     print(f"{len(chosen)} benchmarks, about {max(1, round(minutes))} min on two quiet cores: "
-          + ", ".join(one.name for one in chosen))
+          + ", ".join(one.name + (" (kept)" if one.name in kept else "") for one in chosen))
     facts = {"machine": machine_facts.facts(arguments.bin), "missing": machine_facts.missing_peers(arguments.bin)}
     for line in facts["missing"]:
         print(f"no {line}")
