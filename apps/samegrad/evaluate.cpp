@@ -12,6 +12,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
+#include "samegrad/comm/leader_work.h"
 #include "samegrad/report/run_report.h"
 #include "samegrad/train/weighed_batch.h"
 #include "samegrad/train/window_check.h"
@@ -75,7 +76,9 @@ int evaluate_run(const CommandLine& command, const RunContext& context) {
   RunReportInput input{.run_id = {}, .task = context.config.data.task};
   together(*context.comm, "reference", 1, context.timeout(), [&] {
     load_parameters(context.paths.init, state.parameters);
-    if (context.leader() && !reference_is_current(context)) write_reference(context);
+    leader_works(*context.comm, {"reference", 1, context.timeout()}, [&] {
+      if (context.leader() && !reference_is_current(context)) write_reference(context);
+    });
   });
   gradients = check_window(context.config, *context.run.data.train, context.run.plan->window(1), context.run.digest,
                            *context.comm, state);

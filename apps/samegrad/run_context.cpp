@@ -22,6 +22,7 @@
 #include "samegrad/comm/environment.h"
 #include "samegrad/comm/join.h"
 #include "samegrad/comm/keeps_status.h"
+#include "samegrad/comm/leader_work.h"
 #include "samegrad/launch/worker_signals.h"
 #include "samegrad/report/number_text.h"
 
@@ -73,6 +74,34 @@ void clear_leftovers(const RunPaths& paths) {
   remove_leftovers(real_files(), paths.checkpoints, names);
 }
 
+// By rank 0: looks whether the command is refused, and writes what is missing.
+void prepare(RunContext& context, const CommandLine& command, const Acceptance& acceptance) {
+  if (command.subcommand == "train") remove_left_temporaries(context.paths.run / kScratchName);
+  std::optional<PassingFolder> folder;  // goes again where nothing is put there
+  if (command.dry_run) {
+    context.scratch = std::make_unique<ScratchFolder>(context.paths.run);
+  } else {
+    require_writable_run(command, context.config, context.paths);
+    folder.emplace(context.paths.data_dir);
+    if (command.subcommand == "train") {
+      context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
+      clear_leftovers(context.paths);
+    }
+  }
+  if (acceptance.by_config) acceptance.by_config(context);
+  if (context.scratch) context.paths.prepare_in(context.scratch->path());
+  const std::string wrote = prepare_run(
+      context.config, context.paths, {.trust_untouched_files = true, .reading = announce_reading}, [&](OpenedRun& run) {
+        if (!acceptance.by_data) return;
+        std::swap(context.run, run);
+        acceptance.by_data(context);
+        std::swap(context.run, run);
+      });
+  if (!wrote.empty() && !context.scratch) {
+    log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));
+  }
+}
+
 RunContext open_run_context(const CommandLine& command, const Acceptance& acceptance) {
   RunContext context{.config = command_config(command),
                      .paths = RunPaths(command.run),
@@ -87,33 +116,10 @@ RunContext open_run_context(const CommandLine& command, const Acceptance& accept
   if (context.leader() && !joined.note.empty()) log_info(joined.note);
   refuse_unequal_dispatch(*context.comm, context.dispatch, context.timeout());
   together(*context.comm, "prepare", 0, context.timeout(), [&] {
-    fault_point("prepare", context.comm->rank(), 0);
-    if (!context.leader()) return;
-    if (command.subcommand == "train") remove_left_temporaries(context.paths.run / kScratchName);
-    std::optional<PassingFolder> folder;  // goes again where nothing is put there
-    if (command.dry_run) {
-      context.scratch = std::make_unique<ScratchFolder>(context.paths.run);
-    } else {
-      require_writable_run(command, context.config, context.paths);
-      folder.emplace(context.paths.data_dir);
-      if (command.subcommand == "train") {
-        context.lock = std::make_unique<FolderLock>(context.paths.outputs, "train");
-        clear_leftovers(context.paths);
-      }
-    }
-    if (acceptance.by_config) acceptance.by_config(context);
-    if (context.scratch) context.paths.prepare_in(context.scratch->path());
-    const std::string wrote =
-        prepare_run(context.config, context.paths, {.trust_untouched_files = true, .reading = announce_reading},
-                    [&](OpenedRun& run) {
-                      if (!acceptance.by_data) return;
-                      std::swap(context.run, run);
-                      acceptance.by_data(context);
-                      std::swap(context.run, run);
-                    });
-    if (!wrote.empty() && !context.scratch) {
-      log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));
-    }
+    leader_works(*context.comm, {"prepare", 0, context.timeout()}, [&] {
+      fault_point("prepare", context.comm->rank(), 0);
+      if (context.leader()) prepare(context, command, acceptance);
+    });
   });
   if (command.dry_run) {
     const std::string scratch = context.scratch ? context.scratch->path().string() : "";

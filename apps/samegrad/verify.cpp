@@ -13,6 +13,7 @@
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/resume_rules.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
+#include "samegrad/comm/leader_work.h"
 #include "samegrad/report/verification.h"
 #include "samegrad/train/control_gradients.h"
 #include "samegrad/train/reference.h"
@@ -121,8 +122,7 @@ int verify_run(const CommandLine& command, const RunContext& context) {
   const WindowGradient twice = window_gradient(config, train, window, context.run.digest, *context.comm, float64);
 
   int exit_code = 0;
-  together(*context.comm, "verify", window.update, context.timeout(), [&] {
-    if (!context.leader()) return;
+  const auto judge = [&] {
     const FlatLayout& layout = float32.layout();
     if (!command.dump_gradients.empty()) dump_gradients(command.dump_gradients, layout, single, twice, window.update);
     const std::vector<Sample> samples = window_samples(window, train);
@@ -150,6 +150,11 @@ int verify_run(const CommandLine& command, const RunContext& context) {
       std::cout << verification_text(verification, TextStyle{.colour = log_uses_colour()});
     }
     exit_code = static_cast<int>(verification.exit_code());
+  };
+  together(*context.comm, "verify", window.update, context.timeout(), [&] {
+    leader_works(*context.comm, {"verify", window.update, context.timeout()}, [&] {
+      if (context.leader()) judge();
+    });
   });
   std::int32_t shared = exit_code;
   context.comm->broadcast(std::as_writable_bytes(std::span(&shared, 1)), 0, {"exit code", 0, context.timeout()});

@@ -151,7 +151,9 @@ WindowDecision decide_window(std::span<const AgreementRecord> records) {
   SAMEGRAD_CHECK_OP(records.size(), >, 0U);
   for (std::size_t rank = 0; rank < records.size(); ++rank) {
     if (records[rank].failed != 0) {
-      return refuse(failure_line(records[rank], rank), records[rank].failed);
+      WindowDecision decision = refuse(failure_line(records[rank], rank), records[rank].failed);
+      decision.failing_rank = static_cast<int>(rank);
+      return decision;
     }
   }
   if (std::string difference = difference_of(records); !difference.empty()) {
@@ -188,7 +190,7 @@ WindowDecision decide_window(std::span<const AgreementRecord> records) {
 }
 
 void throw_refusal(const WindowDecision& decision) {
-  if (!decision.refused_for_zero_units) throw_failure_line(decision.message, decision.exit_code);
+  if (!decision.refused_for_zero_units) throw_failure_line(decision.message, decision.exit_code, decision.failing_rank);
   throw EmptyWindowError(kStage, decision.message.substr(kStage.size() + 3));  // without its "[stage] "
 }
 

@@ -49,7 +49,8 @@ struct WindowDecision {
   std::string message;                    ///< for kRefuse: the line that every rank reports
   bool save_asked = false;                ///< by any rank: all save when the window's update is made
   bool refused_for_zero_units = false;
-  int exit_code = 0;  ///< for kRefuse
+  int exit_code = 0;      ///< for kRefuse
+  int failing_rank = -1;  ///< for kRefuse: whose failure it is; -1: no single rank's
 };
 
 /// The decision from all ranks' records, in rank order; the same on every rank. kStop where any rank asks (before
@@ -66,7 +67,8 @@ class EmptyWindowError : public RunError {
   using RunError::RunError;
 };
 
-/// Throws what a decision to refuse says: EmptyWindowError for no units, else as throw_failure_line(). Local.
+/// Throws what a decision to refuse says: EmptyWindowError for no units, else as throw_failure_line(), of the failing
+/// rank where there is one. Local.
 [[noreturn]] void throw_refusal(const WindowDecision& decision);
 
 /// Exchanges `mine`; returns every rank's, in rank order. Collective.
@@ -74,8 +76,8 @@ std::vector<AgreementRecord> exchange_records(Communicator& comm, const Agreemen
                                               std::chrono::milliseconds timeout);
 
 /// Throws the error whose line is `line` ("[stage] message"): InputError for kBadInput, CheckError for kCheckFailed,
-/// else RunError. Local.
-[[noreturn]] void throw_failure_line(const std::string& line, int exit_code);
+/// else RunError; with the rank (base/failing_rank.h) where it is one's. Local.
+[[noreturn]] void throw_failure_line(const std::string& line, int exit_code, int failing_rank = -1);
 
 /// After something that may fail on one rank alone: every rank calls it with its own failure line ("" = none). Where
 /// any rank failed, every rank throws the same RunError (or InputError where the first failing rank's code is

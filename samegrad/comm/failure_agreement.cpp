@@ -39,7 +39,8 @@ std::pair<std::string, std::string> split_line(const std::string& line) {
 
 }  // namespace
 
-void throw_failure_line(const std::string& line, int exit_code) {
+void throw_failure_line(const std::string& line, int exit_code, int failing_rank) {
+  if (failing_rank >= 0) throw_line_of_rank(line, exit_code, failing_rank);
   const auto [stage, message] = split_line(line);
   switch (static_cast<ExitCode>(exit_code)) {
     case ExitCode::kBadInput:

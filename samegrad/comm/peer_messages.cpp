@@ -80,8 +80,8 @@ int likely_culprit(std::span<const MissingPeer> peers) {
 }
 
 std::string message_died(const MissingPeer& peer, const CallLabel& awaited) {
-  return who(peer) + " died before " + call_name(awaited) + ": " + last_seen(peer) +
-         "; its launcher, its own last message, or the system's log says how";
+  return who(peer) + " ended without leaving the run before " + call_name(awaited) + ": " + last_seen(peer) +
+         "; its exit code or signal is not known here: its launcher, its own last message, or the system's log says it";
 }
 
 std::string message_left(const MissingPeer& peer, const CallLabel& awaited) {
@@ -96,7 +96,7 @@ std::string message_failed(const MissingPeer& peer, const CallLabel& awaited, st
 
 std::string message_lost(const MissingPeer& peer, std::string_view host, const CallLabel& awaited) {
   return who(peer) + " on " + std::string(host) + " closed its connection before " + call_name(awaited) + ": " +
-         last_seen(peer) + "; it died, or the network between the hosts broke: its own messages tell";
+         last_seen(peer) + "; its process ended, or the network between the hosts broke: its own messages tell";
 }
 
 std::string message_late(std::span<const MissingPeer> peers, std::span<const int> waiting, const CallLabel& awaited) {

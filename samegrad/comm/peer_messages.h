@@ -28,7 +28,7 @@ bool is_stopped(const MissingPeer& peer);
 /// Of peers that are late: the first that is stopped, else the first. At least one.
 int likely_culprit(std::span<const MissingPeer> peers);
 
-/// The peer's process has ended without a word.
+/// The peer's process has ended without a word, with exit code 0, another, or by a signal.
 std::string message_died(const MissingPeer& peer, const CallLabel& awaited);
 /// The peer left in good order, although this rank still waits for it.
 std::string message_left(const MissingPeer& peer, const CallLabel& awaited);

@@ -226,8 +226,9 @@ LaunchResult summarize_launch(std::span<const WorkerOutcome> outcomes, const Lau
   result.culprit_rank = culprit->outcome->rank;
   if (std::string common = common_message(outcomes, facts.passed_signal); !common.empty()) {
     result.lines.push_back(std::move(common));
-    // A mistake in the input, or a damaged file, is not a rank's.
-    if (culprit->accuser != nullptr && result.exit_code == static_cast<int>(ExitCode::kRunFailed)) {
+    // A mistake in the input, or a damaged file, is not a rank's: unless it is so for one whose elders have passed it.
+    const bool is_a_ranks = culprit->outcome->rank > 0 || result.exit_code == static_cast<int>(ExitCode::kRunFailed);
+    if (culprit->accuser != nullptr && is_a_ranks) {
       result.lines.push_back(agreed_line(*culprit, outcomes));
       if (culprit->outcome->place) {
         result.lines.push_back(place_line(*culprit->outcome, facts.host));

@@ -14,8 +14,8 @@
 #include "samegrad/comm/native_all_reduce.h"
 #include "samegrad/comm/status_record.h"
 #include "tests/campaigns/broken_hangs.h"
-#include "tests/campaigns/timed_campaign.h"
 #include "tests/campaigns/forked_case.h"
+#include "tests/campaigns/timed_campaign.h"
 
 namespace samegrad::testing {
 namespace {
@@ -152,7 +152,7 @@ std::string lacks(const Case& one, const std::string& line, pid_t culprit) {
   std::vector<std::string> parts{"it was last in " + one.last_call() + ", entered ",
                                  "then in phase '" + std::string(kPhases[one.phase]) + "'" + update + ", where"};
   if (one.kind == Kind::kKill) {
-    parts.push_back(who + "died before '" + one.awaited() + "'" + update + ": ");
+    parts.push_back(who + "ended without leaving the run before '" + one.awaited() + "'" + update + ": ");
   } else {
     parts.push_back(who + "did not come to '" + one.awaited() + "'" + update + " within 0.3 s: ");
     parts.emplace_back(one.ranks == 2 ? " waits; " : " wait; ");

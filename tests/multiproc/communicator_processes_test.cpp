@@ -71,7 +71,7 @@ TEST_P(Failure, AKilledPeerEndsTheOthersLongBeforeTheDeadlineWithRankAndUpdate) 
   EXPECT_THAT(
       result.lines[1],
       ::testing::MatchesRegex(
-          R"(\[launch\] in consequence ranks? 0.*: \[comm\] rank 1 \(pid [0-9]+\) died before 'gradient' of update 7: .*'agreement' of update 7.*)"));
+          R"(\[launch\] in consequence ranks? 0.*: \[comm\] rank 1 \(pid [0-9]+\) ended without leaving the run before 'gradient' of update 7: .*'agreement' of update 7.*)"));
   EXPECT_THAT(result.lines[1], ::testing::Not(HasSubstr("ended by the launcher")));
 }
 
@@ -111,6 +111,16 @@ TEST_P(Failure, APeerThatExitsIsNamedWithItsCode) {
   const LaunchResult result = launched("exits", GetParam(), "3");
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(text_of(result), HasSubstr("exit code 3) failed first: it left no message"));
+}
+
+// Its peers cannot know how it ended; the launcher does.
+TEST_P(Failure, APeerThatEndsInTheMiddleWithCode0IsNotSaidToHaveDied) {
+  const LaunchResult result = launched("exits", GetParam(), "0");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(
+      text_of(result),
+      ::testing::AllOf(HasSubstr(", exit code 0)"), HasSubstr(" ended without leaving the run before "),
+                       HasSubstr("its exit code or signal is not known here"), ::testing::Not(HasSubstr("died"))));
 }
 
 TEST_P(Failure, APeerThatLeavesInGoodOrderTooEarlyIsNamed) {

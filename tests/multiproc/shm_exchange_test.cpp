@@ -44,7 +44,7 @@ TEST(ShmExchange, APeerThatIsKilledInTheMiddleIsNamedAndItsMemoryHarmsNobody) {
     EXPECT_THAT(
         result.lines[1],
         ::testing::MatchesRegex(
-            R"(\[launch\] in consequence ranks? 0.*: \[comm\] rank 1 \(pid [0-9]+\) died before 'gradient' of update 7: .*)"));
+            R"(\[launch\] in consequence ranks? 0.*: \[comm\] rank 1 \(pid [0-9]+\) ended without leaving the run before 'gradient' of update 7: .*)"));
     EXPECT_THAT(result.lines[1], ::testing::Not(::testing::HasSubstr("ended by the launcher")));
   }
 }

@@ -63,7 +63,7 @@ def test_a_killed_rank_ends_all_and_is_named(tmp_path, rank):
     # On a busy machine the culprit is named once before the others have ended.
     first, second, _ = [line for line in ended.stderr.splitlines() if not line.endswith("(other ranks have not ended yet)")]
     assert f"rank {rank} " in first and "SIGKILL" in first
-    assert f"rank {rank} " in second and "died before 'window' of update 2" in second
+    assert f"rank {rank} " in second and "ended without leaving the run before 'window' of update 2" in second
 
 
 def test_an_exception_on_one_rank_ends_all_with_its_line(tmp_path):

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "samegrad/base/error.h"
+#include "samegrad/base/failing_rank.h"
 #include "tests/unit/comm/rank_threads.h"
 
 namespace samegrad {
@@ -109,6 +110,22 @@ TEST(DecideWindow, AFailureOutranksAWishToStop) {
 TEST(DecideWindow, ReportsTheLowestOfSeveralFailedRanks) {
   EXPECT_EQ(decide({record(5), failed_record("[data] one"), failed_record("[data] two")}).message, "[data] one");
   EXPECT_EQ(decide({record(5), failed_record("")}).message, "[agreement] rank 1 failed without a message");
+}
+
+TEST(DecideWindow, AFailureOfOneRankIsThrownAsThatRanks) {
+  const WindowDecision decision = decide({record(5), failed_record("[data] one"), record(5)});
+  EXPECT_EQ(decision.failing_rank, 1);
+  try {
+    throw_refusal(decision);
+  } catch (const RunError& error) {
+    EXPECT_STREQ(error.what(), "[data] one");
+    const auto* const of_rank = dynamic_cast<const FailingRank*>(&error);
+    ASSERT_NE(of_rank, nullptr);
+    EXPECT_EQ(of_rank->failing_rank(), 1);
+  }
+  std::vector<AgreementRecord> update{record(5), record(5)};
+  update[1].update = 8;
+  EXPECT_EQ(decide(update).failing_rank, -1);
 }
 
 TEST(DecideWindow, TakesAMessageThatFillsItsField) {

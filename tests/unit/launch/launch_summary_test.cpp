@@ -182,6 +182,15 @@ TEST(LaunchSummary, AMistakeInTheInputThatOneRankFoundIsOneLine) {
   EXPECT_EQ(result.failure["culprit"]["rank"], 0);
 }
 
+TEST(LaunchSummary, AMistakeInTheInputOfALaterRankAloneNamesIt) {
+  const LaunchResult result =
+      summary({reported(0, 2, "[data] bad", 1), reported(2, 2, "[data] bad", 1), reported(1, 2, "[data] bad")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.lines, ElementsAre("[data] bad",
+                                        "[launch] rank 1 (pid 101, exit code 2) failed first; in consequence ranks 0, "
+                                        "2: the same line"));
+}
+
 TEST(LaunchSummary, DifferentLinesAreNotTakenForOne) {
   EXPECT_EQ(summary({reported(0, 2, "[data] bad"), reported(1, 2, "[data] worse")}).lines.size(), 2U);
   EXPECT_EQ(summary({reported(0, 2, "[data] bad"), ended(1, 2)}).lines.size(), 2U);
