@@ -19,7 +19,7 @@ std::string prepare_run(const RunConfig& config, const RunPaths& paths, const Pr
 /// Opens what prepare_run() left: data and plan. Throws InputError. Local.
 struct OpenedRun {
   DataSets data;
-  std::unique_ptr<UpdatePlan> plan;
+  std::shared_ptr<const UpdatePlan> plan;
   std::string digest;  ///< of config, plan and data lock: what ranks agree on before each window
 };
 OpenedRun open_run(const RunConfig& config, const RunPaths& paths);
