@@ -15,7 +15,7 @@ namespace samegrad {
 
 struct OpenedRun {
   DataSets data;
-  std::unique_ptr<UpdatePlan> plan;
+  std::shared_ptr<const UpdatePlan> plan;
   std::string digest;  ///< of config, plan and data lock: what ranks agree on before each window
 };
 

@@ -77,7 +77,7 @@ ReplayedRun::ReplayedRun(RunOrigin origin, const RunPaths& paths, const Recorded
     // A training makes the file again where it is not what the config gives.
     started_from_ = "the initial weights of seed " + std::to_string(config_.seed);
   }
-  trainer_ = std::make_unique<Trainer>(config_, *run_.data.train, *run_.plan, comm_, run_.digest, std::move(state));
+  trainer_ = std::make_unique<Trainer>(config_, run_.data.train, run_.plan, comm_, run_.digest, std::move(state));
   if (const auto recorded = record.updates.find(update()); recorded != record.updates.end()) {
     RecordedUpdate held = recorded->second;
     held.parameters_hash = elements_hash(trainer_->state().parameters.layout(), trainer_->state().parameters.values());

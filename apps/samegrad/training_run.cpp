@@ -42,7 +42,7 @@ TrainingRun::TrainingRun(RunContext& context, const CommandLine& command, StartP
       command_(&command),
       run_id_(std::move(start.run_id)),
       resumed_from_(std::move(start.resumed_from)),
-      trainer_(context.config, *context.run.data.train, *context.run.plan, *context.comm, context.run.digest,
+      trainer_(context.config, context.run.data.train, context.run.plan, *context.comm, context.run.digest,
                std::move(start.state)),
       first_update_(trainer_.state().update + 1),
       last_update_(context.config.plan.stop_at >= first_update_ ? context.config.plan.stop_at
@@ -120,10 +120,13 @@ bool TrainingRun::nothing_left() const {
 }
 
 UpdateResult TrainingRun::one_update() {
+  UpdateWishes wishes{.stop = stop_signal() != 0,
+                      .save = save_signal(),
+                      .another_follows = trainer_.state().update + 1 < last_update_,
+                      .first = [&] { async_save_.check(); }};
   if (command_->trace_ids && context_->leader()) {
-    std::cout << trace_ids_text(context_->run.plan->window(trainer_.state().update + 1), context_->comm->size());
+    wishes.on_window = [&](const PlanWindow& window) { std::cout << trace_ids_text(window, context_->comm->size()); };
   }
-  UpdateWishes wishes{.stop = stop_signal() != 0, .save = save_signal(), .first = [&] { async_save_.check(); }};
   if (!command_->dump_gradients.empty()) {
     wishes.on_gradient = [&](std::span<const float> gradient) { dump_gradient(gradient); };
   }

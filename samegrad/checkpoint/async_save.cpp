@@ -1,37 +1,17 @@
 #include "samegrad/checkpoint/async_save.h"
 
-#include <pthread.h>
-
 #include <array>
-#include <csignal>
 #include <cstring>
 #include <utility>
 
+#include "samegrad/base/blocked_signals.h"
+
 namespace samegrad {
-namespace {
-
-/// Threads made meanwhile take no signals: they are for the thread that trains.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
 
 void AsyncSave::start(const std::filesystem::path& checkpoints, std::int64_t update, const CheckpointContent& content,
                       std::function<void(const std::filesystem::path&)> done) {
   wait();
-  const NoSignals blocked;
+  const BlockedSignals blocked;
   in_flight_ = std::async(std::launch::async,
                           [files = files_, checkpoints, update, copy = copy_of(content), done = std::move(done)] {
                             done(save_checkpoint(checkpoints, update, copy, *files));

@@ -14,7 +14,7 @@ namespace {
 
 // Where and how it is computed, when it stops, how long it is, and what to do about a window to come. Of the data the
 // paths: the data lock compares contents.
-constexpr std::array<std::string_view, 12> kMayChange{"run",
+constexpr std::array<std::string_view, 13> kMayChange{"run",
                                                       "logging",
                                                       "checkpoint",
                                                       "evaluation",
@@ -25,7 +25,8 @@ constexpr std::array<std::string_view, 12> kMayChange{"run",
                                                       "objective.empty_window",
                                                       "optimizer.non_finite",
                                                       "data.train",
-                                                      "data.validation"};
+                                                      "data.validation",
+                                                      "data.prefetch"};
 
 std::string file_of(const Checkpoint& checkpoint, std::string_view name) { return (checkpoint.path / name).string(); }
 

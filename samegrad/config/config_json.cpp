@@ -41,13 +41,11 @@ void refuse_unknown_keys(const Json& json) {
   }
 }
 
-const Json& member(const Json& json, const Field& field) {
+/// Null where it is missing.
+const Json* member(const Json& json, const Field& field) {
   const std::string section = field.section();
   const Json* const holder = section.empty() ? &json : (json.contains(section) ? &json[section] : nullptr);
-  if (holder == nullptr || !holder->contains(field.name())) {
-    refuse("no '" + field.key + "'");
-  }
-  return (*holder)[field.name()];
+  return holder == nullptr || !holder->contains(field.name()) ? nullptr : &(*holder)[field.name()];
 }
 
 }  // namespace
@@ -65,7 +63,10 @@ RunConfig config_from_json(const Json& json) {
   RunConfig config;
   for (const Field& field : config_fields()) {
     // A field that decides whether another one applies stands before it.
-    if (field_applies(config, field)) set_field_from_json(config, field, member(json, field), "JSON config");
+    if (!field_applies(config, field)) continue;
+    const Json* const value = member(json, field);
+    if (value == nullptr && field.decides_bits) refuse("no '" + field.key + "'");
+    if (value != nullptr) set_field_from_json(config, field, *value, "JSON config");
   }
   validate_config(config);
   return config;

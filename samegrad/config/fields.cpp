@@ -77,7 +77,10 @@ void add_data(std::vector<Field>& fields) {
       .add<&Data::shortest>("shortest", "lesson: tokens of the shortest sequence", IntegerLimits{1, kMany})
       .add<&Data::split>("split", "lesson: the longest sequence of the short pool; half of all are in it",
                          IntegerLimits{1, kMany})
-      .add<&Data::longest>("longest", "lesson: tokens of the longest sequence", IntegerLimits{2, kMany});
+      .add<&Data::longest>("longest", "lesson: tokens of the longest sequence", IntegerLimits{2, kMany})
+      .add<&Data::prefetch>(Bits::kDoesNotDecide, "prefetch",
+                            "windows that are read and packed while the one before computes; the same bits",
+                            IntegerLimits{0, 1});
 }
 
 void add_plan(std::vector<Field>& fields) {

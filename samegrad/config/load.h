@@ -40,7 +40,8 @@ void validate_config(const RunConfig& config);
 /// The resolved config, every field that applies (field_applies), sections in declaration order. Local.
 Json config_to_json(const RunConfig& config);
 
-/// The inverse of config_to_json; unknown or missing keys throw InputError. Local.
+/// The inverse of config_to_json; unknown keys throw InputError, and missing ones that decide bits: another one keeps
+/// its default, for an older version may have written the JSON. Local.
 RunConfig config_from_json(const Json& json);
 
 /// SHA-256 over the fields that apply and decide bits: all but `run`, `logging`, `checkpoint`, `evaluation`,

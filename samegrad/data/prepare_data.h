@@ -21,9 +21,9 @@ struct PreparedData {
 };
 
 struct DataSets {
-  std::unique_ptr<SampleSource> train;
-  std::unique_ptr<SampleSource> validation;  ///< null: task text without data.validation
-  std::unique_ptr<SampleSource> test;        ///< null: task text
+  std::shared_ptr<const SampleSource> train;
+  std::shared_ptr<const SampleSource> validation;  ///< null: task text without data.validation
+  std::shared_ptr<const SampleSource> test;        ///< null: task text
   DataLock lock;
   std::vector<IngestReport> reports;  ///< as in PreparedData
 };

@@ -17,13 +17,29 @@
 
 namespace samegrad {
 
-Trainer::Trainer(const RunConfig& config, const SampleSource& train, const UpdatePlan& plan, Communicator& comm,
-                 std::string digest, TrainState state)
+namespace {
+
+// No libtorch and no state of the trainer in it: another thread may call it.
+std::function<BuiltWindow(std::int64_t)> window_builder(const RunConfig& config,
+                                                        const std::shared_ptr<const SampleSource>& train,
+                                                        const std::shared_ptr<const UpdatePlan>& plan,
+                                                        AtomRange range) {
+  return [train, plan, range, objective = training_objective(config, *train)](std::int64_t update) {
+    BuiltWindow built{.plan = plan->window(update), .batches = {}};
+    built.batches = window_batches(built.plan, range, *train, objective);
+    return built;
+  };
+}
+
+}  // namespace
+
+Trainer::Trainer(const RunConfig& config, const std::shared_ptr<const SampleSource>& train,
+                 std::shared_ptr<const UpdatePlan> plan, Communicator& comm, std::string digest, TrainState state)
     : config_(&config),
-      objective_(training_objective(config, train)),
-      train_(&train),
-      plan_(&plan),
+      plan_(std::move(plan)),
       comm_(&comm),
+      range_(rank_ranges(config.plan.atoms_per_window(), comm.size())[static_cast<std::size_t>(comm.rank())]),
+      windows_(window_builder(config, train, plan_, range_)),
       digest_(std::move(digest)),
       timeout_(std::chrono::seconds(config.run.timeout_s)),
       state_(std::move(state)),
@@ -35,22 +51,21 @@ UpdateResult Trainer::train_update(const UpdateWishes& wishes) {
   UpdateResult result;
   result.update = state_.update + 1;
   note_phase(*comm_, "data", result.update);
-  const AtomRange range =
-      rank_ranges(config_->plan.atoms_per_window(), comm_->size())[static_cast<std::size_t>(comm_->rank())];
   WindowRequest request{
-      .atoms = range.size(),
+      .atoms = range_.size(),
       .empty_window = config_->objective.empty_window == "skip" ? EmptyWindowPolicy::kSkip : EmptyWindowPolicy::kError,
       .update = result.update,
       .digest = digest_,
       .stop_asked = wishes.stop,
       .save_asked = wishes.save};
-  WindowBatches batches;
-  PlanWindow plan_window;
+  BuiltWindow built;
+  const PlanWindow& plan_window = built.plan;
+  const WindowBatches& batches = built.batches;
   try {
     if (wishes.first) wishes.first();
-    plan_window = plan_->window(result.update);
+    built = windows_.take(result.update);
+    if (wishes.on_window) wishes.on_window(plan_window);
     result.epoch = plan_window.epoch;
-    batches = window_batches(plan_window, range, *train_, objective_);
     request_units(request, config_->objective, batches);
     result.supervised_tokens = batches.window_tokens;
   } catch (const Error& error) {
@@ -69,6 +84,7 @@ UpdateResult Trainer::train_update(const UpdateWishes& wishes) {
     pass(result, plan_window);
   }
   if (result.action != WindowAction::kTrain) return result;
+  if (wishes.another_follows && config_->data.prefetch > 0) windows_.start(result.update + 1);
 
   for (std::size_t i = 0; i < batches.atoms.size(); ++i) {
     run_atom(window, config_->objective, batches.units[i], [&] {

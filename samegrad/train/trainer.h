@@ -13,9 +13,9 @@
 #include "samegrad/data/sample_source.h"
 #include "samegrad/ddp/data_parallel.h"
 #include "samegrad/model/model.h"
-#include "samegrad/objective/objective.h"
 #include "samegrad/plan/update_plan.h"
 #include "samegrad/train/train_state.h"
+#include "samegrad/train/window_ahead.h"
 
 namespace samegrad {
 
@@ -32,8 +32,12 @@ struct RankShare {
 struct UpdateWishes {
   bool stop = false;  ///< all ranks stop before it
   bool save = false;  ///< UpdateResult::save_asked
+  /// One more update will be wanted: under data.prefetch its window is built while this one computes.
+  bool another_follows = false;
   /// What it throws on a rank refuses the window on all.
   std::function<void()> first = {};
+  /// Sees the plan's window before its agreement.
+  std::function<void(const PlanWindow&)> on_window = {};
   /// Sees the reduced flat gradient before clipping.
   std::function<void(std::span<const float>)> on_gradient = {};
 };
@@ -59,10 +63,11 @@ struct UpdateResult {
 
 class Trainer {
  public:
-  /// `digest` of plan and config, at most 64 characters, is agreed on before each window. All references must outlive
-  /// the trainer. Throws as DataParallel does. Collective.
-  Trainer(const RunConfig& config, const SampleSource& train, const UpdatePlan& plan, Communicator& comm,
-          std::string digest, TrainState state);
+  /// `digest` of plan and config, at most 64 characters, is agreed on before each window. References must outlive the
+  /// trainer; `train` and `plan` are shared with a thread that builds a window ahead, so nobody else may ask `plan` for
+  /// windows after an update with UpdateWishes::another_follows. Throws as DataParallel does. Collective.
+  Trainer(const RunConfig& config, const std::shared_ptr<const SampleSource>& train,
+          std::shared_ptr<const UpdatePlan> plan, Communicator& comm, std::string digest, TrainState state);
 
   const TrainState& state() const { return state_; }
   TrainState& state() { return state_; }
@@ -79,10 +84,10 @@ class Trainer {
   void gather_shares(UpdateResult& result, const RankShare& mine);
 
   const RunConfig* config_;
-  Objective objective_;
-  const SampleSource* train_;
-  const UpdatePlan* plan_;
+  std::shared_ptr<const UpdatePlan> plan_;
   Communicator* comm_;
+  AtomRange range_;  // of this rank
+  WindowAhead windows_;
   std::string digest_;
   std::chrono::milliseconds timeout_;
   TrainState state_;

@@ -24,15 +24,16 @@ using samegrad::SampleSource;
 using samegrad::TrainState;
 using samegrad::UpdatePlan;
 
-// A data loader that starts again in each process, as one without a saved position does.
-class RestartedPlan : public UpdatePlan {
+// A data loader that in a resume goes on from another window than the next one.
+class MisplacedPlan : public UpdatePlan {
  public:
-  explicit RestartedPlan(std::unique_ptr<UpdatePlan> plan) : plan_(std::move(plan)) {}
+  MisplacedPlan(std::unique_ptr<UpdatePlan> plan, bool restarts) : plan_(std::move(plan)), restarts_(restarts) {}
 
   std::int64_t updates() const override { return plan_->updates(); }
   PlanWindow window(std::int64_t update) const override {
     if (first_ == 0) first_ = update;
-    PlanWindow window = plan_->window(update - first_ + 1);
+    const std::int64_t built = std::min(update + 1, updates());  // one more than was consumed
+    PlanWindow window = plan_->window(restarts_ ? update - first_ + 1 : first_ > 1 ? built : update);
     window.update = update;
     return window;
   }
@@ -42,6 +43,7 @@ class RestartedPlan : public UpdatePlan {
 
  private:
   std::unique_ptr<UpdatePlan> plan_;
+  bool restarts_;  // without a saved place; else the place saved is that of the window built ahead
   mutable std::int64_t first_ = 0;
 };
 
@@ -63,7 +65,10 @@ std::unique_ptr<UpdatePlan> wrap_make_update_plan(const RunConfig& config, const
     "__wrap__ZN8samegrad16make_update_planERKNS_9RunConfigERKNS_12SampleSourceE");
 std::unique_ptr<UpdatePlan> wrap_make_update_plan(const RunConfig& config, const SampleSource& train) {
   std::unique_ptr<UpdatePlan> plan = real_make_update_plan(config, train);
-  if (broken("data-order-restarted")) return std::make_unique<RestartedPlan>(std::move(plan));
+  for (const bool restarts : {false, true}) {
+    if (!broken(restarts ? "data-order-restarted" : "place-built-saved")) continue;
+    return std::make_unique<MisplacedPlan>(std::move(plan), restarts);
+  }
   return plan;
 }
 

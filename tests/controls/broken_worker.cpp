@@ -1,6 +1,8 @@
 // samegrad-worker with a well-known mistake built in: SAMEGRAD_BROKEN names it. The linker puts these functions in the
 // place of the product's (--wrap), so the product itself has no switch for them.
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -27,8 +29,10 @@ using samegrad::WindowBatches;
 constexpr double kRanks = 2.0;
 constexpr double kAccumulation = 2.0;
 
-double units_of_this_rank = 0.0;
-std::int64_t samples_of_this_rank = 0;
+// Of this rank, by update: a window is built while the one before it computes.
+std::mutex mutex;
+std::map<std::int64_t, std::int64_t> samples_of;
+double units_of_window = 0.0;  // of the one that computes
 
 }  // namespace
 
@@ -62,7 +66,7 @@ at::Tensor wrap_loss_sum(const Model* model, const PackedBatch& batch, const std
   }
   const at::Tensor sum = real_loss_sum(model, batch, key);
   if (broken("mean-of-means")) return sum / static_cast<double>(batch.supervised_tokens());
-  if (broken("local-count")) return sum / units_of_this_rank;
+  if (broken("local-count")) return sum / units_of_window;
   return sum;
 }
 
@@ -75,9 +79,9 @@ wrap_window_batches(const PlanWindow& window, AtomRange range, const SampleSourc
 WindowBatches wrap_window_batches(const PlanWindow& window, AtomRange range, const SampleSource& source,
                                   const Objective& objective) {
   WindowBatches batches = real_window_batches(window, range, source, objective);
-  units_of_this_rank = static_cast<double>(batches.supervised_units);
-  samples_of_this_rank = 0;
-  for (const PackedBatch& atom : batches.atoms) samples_of_this_rank += atom.samples();
+  const std::lock_guard lock(mutex);
+  std::int64_t& samples = samples_of[window.update] = 0;
+  for (const PackedBatch& atom : batches.atoms) samples += atom.samples();
   return batches;
 }
 
@@ -92,7 +96,9 @@ wrap_exchange_records(Communicator& comm, const AgreementRecord& mine, std::chro
 std::vector<AgreementRecord> wrap_exchange_records(Communicator& comm, const AgreementRecord& mine,
                                                    std::chrono::milliseconds timeout) {
   AgreementRecord record = mine;
-  if (broken("count-before-shift")) record.supervised_units += samples_of_this_rank;
+  units_of_window = static_cast<double>(mine.supervised_units);
+  const std::lock_guard lock(mutex);
+  if (broken("count-before-shift")) record.supervised_units += samples_of[mine.update];
   return real_exchange_records(comm, record, timeout);
 }
 

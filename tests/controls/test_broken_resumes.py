@@ -47,6 +47,7 @@ def test_without_a_mistake_all_is_equal(tmp_path):
 
 
 @pytest.mark.parametrize("mistake, settings", [("optimizer-state-not-restored", ADAMW), ("data-order-restarted", []),
+                                               ("place-built-saved", []),
                                                ("randomness-restarted", DROPOUT)])
 def test_a_resume_that_forgets_is_caught_at_its_first_update_with_the_parameter(tmp_path, mistake, settings):
     done = verify_resume(tmp_path, mistake, *ONE_STOP, "--json", settings=settings)

@@ -55,6 +55,13 @@ def test_parameters_have_one_hash_after_every_update(tmp_path, uninterrupted, ra
     assert all(len(line["ranks"]) == ranks for line in lines(tmp_path, "continuous"))
 
 
+@pytest.mark.parametrize("first, then", [("0", "1"), ("1", "0")])
+def test_a_window_built_ahead_changes_no_bit_and_a_resume_may_begin_or_end_it(tmp_path, uninterrupted, first, then):
+    trained(tmp_path, 2, "--set", f"data.prefetch={first}")
+    trained(tmp_path, 3, "--resume", "latest", "--set", f"data.prefetch={then}")
+    assert {**hashes(tmp_path, "stopped"), **hashes(tmp_path, "resumed")} == uninterrupted
+
+
 def test_the_comparison_rejects_another_seed(tmp_path, uninterrupted):
     trained(tmp_path, 2, "--continuous", "--set", "seed=43")
     assert hashes(tmp_path) != uninterrupted

@@ -34,8 +34,8 @@ struct Seen {
 
 Seen first_window(const RunConfig& config, const RunPaths& paths, Communicator& comm) {
   const DataSets data = open_data(config, paths);
-  const std::unique_ptr<UpdatePlan> plan = make_update_plan(config, *data.train);
-  Trainer trainer(config, *data.train, *plan, comm, "oracle", initial_state(config));
+  const std::shared_ptr<const UpdatePlan> plan = make_update_plan(config, *data.train);
+  Trainer trainer(config, data.train, plan, comm, "oracle", initial_state(config));
   const Evaluation validation = evaluate(trainer.model(), *data.train, evaluation_objective(config, *data.train),
                                          /*batch_size=*/3, comm, std::chrono::minutes(1));
   Seen seen{.result = {}, .gradient = {}, .validation_loss = validation.loss.mean()};

@@ -68,6 +68,7 @@ TEST(ConfigJson, RefusesMissingUnknownAndMistypedMembers) {
   };
   EXPECT_EQ(refused_after([](Json& j) { j["plan"].erase("updates"); }), "[config] JSON config: no 'plan.updates'");
   EXPECT_EQ(refused_after([](Json& j) { j.erase("seed"); }), "[config] JSON config: no 'seed'");
+  EXPECT_EQ(refused_after([](Json& j) { j.erase("model"); }), "[config] JSON config: no 'model.kind'");
   EXPECT_EQ(refused_after([](Json& j) { j["plan"]["more"] = 1; }), "[config] JSON config: unknown key 'plan.more'");
   EXPECT_EQ(refused_after([](Json& j) { j["more"] = Json::object(); }), "[config] JSON config: unknown key 'more'");
   EXPECT_EQ(refused_after([](Json& j) { j["plan"] = 3; }), "[config] JSON config: plan is no object");
@@ -77,6 +78,16 @@ TEST(ConfigJson, RefusesMissingUnknownAndMistypedMembers) {
             std::string::npos);
   EXPECT_NE(refused_after([](Json& j) { j["plan"]["updates"] = 1.5; }).find("plan.updates: 1.5"), std::string::npos);
   EXPECT_NE(refusal([] { config_from_json(Json::array()); }).find("no object"), std::string::npos);
+}
+
+// As in what an older version saved.
+TEST(ConfigJson, AMissingKeyThatDecidesNoBitsHasItsDefault) {
+  RunConfig config;
+  config.data.prefetch = 0;
+  Json json = config_to_json(config);
+  EXPECT_EQ(config_from_json(json).data.prefetch, 0);
+  json["data"].erase("prefetch");
+  EXPECT_EQ(config_from_json(json).data.prefetch, 1);
 }
 
 TEST(ConfigDigest, OfARunThatIsNotBalancedLeavesItsCostsOut) {
@@ -108,7 +119,7 @@ TEST(ConfigDigest, ChangesWithWhatDecidesBitsAndWithNothingElse) {
     const std::string section = field.section();
     const bool same = section == "run" || section == "logging" || section == "checkpoint" || section == "evaluation" ||
                       field.key == "plan.stop_at" || field.key == "data.train" || field.key == "data.validation" ||
-                      field.key == "model.gradient_checkpointing";
+                      field.key == "data.prefetch" || field.key == "model.gradient_checkpointing";
     EXPECT_EQ(config_digest(other) == digest, same) << field.key;
   }
 }

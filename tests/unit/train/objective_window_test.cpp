@@ -183,8 +183,8 @@ INSTANTIATE_TEST_SUITE_P(
 /// What two updates make of a window in which nothing weighs anything, on 2 ranks.
 std::vector<std::string> update_of_nothing(RunConfig config, const Samples& source) {
   return testing::run_ranks(2, [&](Communicator& comm) {
-    const std::unique_ptr<UpdatePlan> plan = make_update_plan(config, source);
-    Trainer trainer(config, source, *plan, comm, "same", initial_state(config));
+    Trainer trainer(config, std::make_shared<Samples>(source), make_update_plan(config, source), comm, "same",
+                    initial_state(config));
     const std::string before = trainer.state().hash_chain;
     const UpdateResult result = trainer.train_update();
     EXPECT_EQ(result.action, WindowAction::kSkip);
@@ -243,8 +243,9 @@ TEST(ObjectiveOfNothing, RowsOfOneDocumentWithTwoWeightsAreRefusedByAllRanks) {
   for (Sample& sample : samples) sample.document = 5, sample.weight = 1.0 + static_cast<double>(sample.id);
   const Samples source(samples, true);
   const auto errors = testing::run_ranks(3, [&](Communicator& comm) {
-    const std::unique_ptr<UpdatePlan> plan = make_update_plan(config, source);
-    Trainer(config, source, *plan, comm, "same", initial_state(config)).train_update();
+    Trainer(config, std::make_shared<Samples>(source), make_update_plan(config, source), comm, "same",
+            initial_state(config))
+        .train_update();
   });
   for (const std::string& error : errors) {
     EXPECT_EQ(error, errors.front());
