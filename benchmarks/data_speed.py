@@ -7,7 +7,8 @@ round and file, in turn: `samegrad prepare` in an empty folder (the file is read
 again (read and hashed); a whole `train` of one update of a tiny model (the file is known and not read again). Peers: Python's
 json.loads of every line, and what any reader that keeps a digest must do, a plain sequential read with SHA-256 (OpenSSL).
 Every figure is megabytes (10^6 bytes) of the file a second, median over rounds with least and largest, then by processor
-time, which says what a quiet machine would show.
+time, which says what a quiet machine would show. At the end, on the file of long texts: what a window's samples cost the thread
+that trains, read by itself and by a thread ahead of it (window_ahead_speed).
 """
 
 import argparse
@@ -90,6 +91,14 @@ def measured(arguments, data, size, folder):
     return rates
 
 
+def window_ahead(arguments, data, folder):
+    """-> {"warm" | "cold": {"itself_ms" | "ahead_ms": {"least", "median"}}}"""
+    figures = folder / "window_ahead.json"
+    command = [arguments.bin / "window_ahead_speed", data, folder / "run-0/outputs/data/index-train.bin", figures]
+    subprocess.run([str(word) for word in command], check=True)
+    return json.loads(figures.read_text())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev/bin")
@@ -99,12 +108,14 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    figures = {}
+    figures, ahead = {}, None
     for kind in arguments.kinds.split(","):
         with tempfile.TemporaryDirectory() as name:
             data = pathlib.Path(name, "data.jsonl")
             size = write_file(data, kind, arguments.megabytes)
             figures[kind] = measured(arguments, data, size, pathlib.Path(name))
+            if kind == "long":
+                ahead = window_ahead(arguments, data, pathlib.Path(name))
         for side, rates in figures[kind].items():
             elapsed, processor = zip(*rates)
             print(f"{kind:6} {side:16} {statistics.median(elapsed):6.0f} MB/s ({min(elapsed):.0f} to {max(elapsed):.0f}), of "
@@ -112,7 +123,8 @@ def main():
     slow = [kind for kind, sides in figures.items() if statistics.median(pair[0] for pair in sides["first start"]) < TARGET]
     print(f"below {TARGET:.0f} MB/s at the first start: {', '.join(slow) or 'none'}")
     if arguments.json:
-        arguments.json.write_text(json.dumps({"megabytes": arguments.megabytes, "rates": figures}, indent=1) + "\n")
+        result = {"megabytes": arguments.megabytes, "rates": figures, "window_ahead": ahead}
+        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

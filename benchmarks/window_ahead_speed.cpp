@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   Json result;
   for (const bool cold : {false, true}) {
     const Json found = measured(argv[1], windows, cold);
-    std::printf("%s: %s\n", cold ? "cold" : "warm", found.dump().c_str());
+    std::printf("window, %s file: %s\n", cold ? "cold" : "warm", found.dump().c_str());
     result[cold ? "cold" : "warm"] = found;
   }
   if (argc == 4) write_json_file(argv[3], result);

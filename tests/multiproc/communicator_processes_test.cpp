@@ -148,10 +148,12 @@ TEST_P(Failure, SizesThatDifferEndAllRanksWithOneLineThatNamesBoth) {
   EXPECT_THAT(result.lines[0], HasSubstr("all_gather 'agreement' of update 7 (64 bytes"));
 }
 
-TEST_P(Failure, AnAgreedFailureIsShownOnceWithItsOwnCode) {
+TEST_P(Failure, AnAgreedFailureIsShownOnceWithItsOwnCodeAndTheRankThatBroughtIt) {
   const LaunchResult result = launched("fails-agreed", GetParam());
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.lines, std::vector<std::string>{"[data] train.jsonl:7: not JSON"});
+  ASSERT_EQ(result.lines.size(), 2U) << text_of(result);
+  EXPECT_EQ(result.lines[0], "[data] train.jsonl:7: not JSON");
+  EXPECT_THAT(result.lines[1], ::testing::StartsWith("[launch] rank 1 (pid "));
 }
 
 }  // namespace
