@@ -21,7 +21,7 @@ constexpr int kTileRows = 6;
 using Register [[gnu::vector_size(kRegisterBytes)]] = float;
 using Four [[gnu::vector_size(16)]] = float;
 constexpr int kWide = kRegisterBytes / 4;
-constexpr std::int64_t kTileColumns = 2 * kWide;
+constexpr std::int64_t kTileColumns = std::int64_t{2} * kWide;
 constexpr std::int64_t kRowsTogether = 192;  // of a, which stay in the second cache
 
 template <typename Value>
