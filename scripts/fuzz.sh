@@ -13,6 +13,7 @@ cmake --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log; exit 1; }
 TMPDIR=$(mktemp -d -p /dev/shm)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
+trap 'exit 1' HUP INT TERM  # of itself a signal ends sh without the line above
 failed=0
 for target in $targets; do
   nice ninja -C build/fuzz -j1 "fuzz_$target" >build/fuzz.log 2>&1 || { cat build/fuzz.log; exit 1; }

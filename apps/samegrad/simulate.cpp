@@ -115,6 +115,7 @@ int run_simulate(const CommandLine& command) {
   const std::vector<std::int64_t> world_sizes =
       settings.world_sizes.empty() ? usual_world_sizes(subject.atoms) : settings.world_sizes;
   std::vector<SimulatedRow> rows;
+  rows.reserve(world_sizes.size());
   for (const std::int64_t world_size : world_sizes) {
     rows.push_back(simulate_update(subject.work(world_size), settings.machine, world_size));
   }

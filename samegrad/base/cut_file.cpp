@@ -1,9 +1,9 @@
 #include "samegrad/base/cut_file.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <sstream>

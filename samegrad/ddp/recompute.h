@@ -45,13 +45,13 @@ auto recompute(Part part, const Inputs&... inputs) {
                                                                     std::index_sequence<kIndex...>) {
     return part(given[kIndex]...);
   };
-  constexpr auto kIndices = std::index_sequence_for<Inputs...>();
+  using Indices = std::index_sequence_for<Inputs...>;
   if constexpr (std::convertible_to<std::invoke_result_t<Part, const Inputs&...>, at::Tensor>) {
-    return recompute_all([call](const auto& given) { return std::vector<at::Tensor>{call(given, kIndices)}; },
+    return recompute_all([call](const auto& given) { return std::vector<at::Tensor>{call(given, Indices())}; },
                          {inputs...})
         .front();
   } else {
-    return recompute_all([call](const auto& given) { return call(given, kIndices); }, {inputs...});
+    return recompute_all([call](const auto& given) { return call(given, Indices()); }, {inputs...});
   }
 }
 

@@ -30,9 +30,9 @@ namespace samegrad {
   p = multiply_add(p, r, 1.6666665459e-1F);
   p = multiply_add(p, r, 5.0000001201e-1F);
   p = multiply_add(p, r * r, r) + 1.0F;
-  std::int32_t bits = 0;
+  std::uint32_t bits = 0;  // unsigned: far below -87 the sum wraps
   __builtin_memcpy(&bits, &shifted, sizeof bits);
-  bits = static_cast<std::int32_t>(static_cast<std::uint32_t>(bits) << 23) + (127 << 23);
+  bits = (bits << 23) + (127U << 23);
   float power = 0.0F;
   __builtin_memcpy(&power, &bits, sizeof power);
   const float value = p * power;

@@ -21,7 +21,7 @@ constexpr int kTileRows = 6;
 using Register [[gnu::vector_size(kRegisterBytes)]] = float;
 using Four [[gnu::vector_size(16)]] = float;
 constexpr int kWide = kRegisterBytes / 4;
-constexpr std::int64_t kTileColumns = 2 * kWide;
+constexpr std::int64_t kTileColumns = std::int64_t{2} * kWide;
 constexpr std::int64_t kRowsTogether = 192;  // of a, which stay in the second cache
 
 template <typename Value>
@@ -162,8 +162,11 @@ void pack(const MatrixView<float>& b, std::int64_t depth, std::int64_t columns, 
 
 }  // namespace
 
-void multiply(const MatrixView<float>& a, const MatrixView<float>& b, std::int64_t rows, std::int64_t columns,
+void multiply(const MatrixView<float>& left, const MatrixView<float>& right, std::int64_t rows, std::int64_t columns,
               std::int64_t depth, const float* bias, float* c, float* packed) {
+  const MatrixView<float> nothing{};  // in place of matrices without elements: their pointers may be null
+  const MatrixView<float>& a = depth > 0 ? left : nothing;
+  const MatrixView<float>& b = depth > 0 ? right : nothing;
   for (std::int64_t j0 = 0; j0 < columns; j0 += kMultiplyColumns) {
     const std::int64_t wide = columns - j0 < kMultiplyColumns ? columns - j0 : kMultiplyColumns;
     std::int64_t p0 = 0;

@@ -23,12 +23,14 @@ struct RegisterOf<float> {
   using Values [[gnu::vector_size(kRegisterBytes)]] = float;
   using Bit = std::int32_t;
   using Bits [[gnu::vector_size(kRegisterBytes)]] = Bit;
+  using Unsigned [[gnu::vector_size(kRegisterBytes)]] = std::uint32_t;
 };
 template <>
 struct RegisterOf<double> {
   using Values [[gnu::vector_size(kRegisterBytes)]] = double;
   using Bit = std::int64_t;
   using Bits [[gnu::vector_size(kRegisterBytes)]] = Bit;
+  using Unsigned [[gnu::vector_size(kRegisterBytes)]] = std::uint64_t;
 };
 template <typename Element>
 using Register = typename RegisterOf<Element>::Values;
@@ -159,9 +161,9 @@ template <typename Element>
 #pragma GCC unroll 12
   for (int i = kCount - 2; i >= 0; --i) sum = sum * rest + Power::kCoefficients[i];
   sum = sum * rest + Element{1};
-  const auto scaled =
-      reinterpret_cast<Register<Element>>(reinterpret_cast<RegisterBits<Element>>(sum) +
-                                          (reinterpret_cast<RegisterBits<Element>>(shifted) << Power::kMantissaBits));
+  using Bits = typename RegisterOf<Element>::Unsigned;  // below kLeast the sum wraps
+  const auto scaled = reinterpret_cast<Register<Element>>(reinterpret_cast<Bits>(sum) +
+                                                          (reinterpret_cast<Bits>(shifted) << Power::kMantissaBits));
   const Register<Element> other = x < Power::kLeast ? Register<Element>{} : x;
   return x >= Power::kLeast ? scaled : other;
 }

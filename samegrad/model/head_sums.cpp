@@ -111,8 +111,8 @@ struct HeadSums : torch::autograd::Function<HeadSums> {
     const at::Tensor& x = saved[0];
     const at::Tensor& weight = saved[1];
     const Whole whole{saved[3], saved[4], weight.size(0), context->saved_data["tokens_at_a_time"].toInt()};
-    const double of_loss = output_gradients[0].item<double>();
-    const double of_z = output_gradients[1].item<double>();
+    const auto of_loss = output_gradients[0].item<double>();
+    const auto of_z = output_gradients[1].item<double>();
     std::vector<at::Tensor> gradients(4);
     const std::int64_t tokens = x.size(0);
     for (std::int64_t first = 0; first < tokens; first += whole.tokens_at_a_time) {
