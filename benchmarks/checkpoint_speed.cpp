@@ -151,7 +151,7 @@ int run(const std::filesystem::path& given, std::size_t mib, int rounds, const s
 
 int main(int argc, char** argv) {
   std::map<std::string, std::string> options{{"--mib", "1024"}, {"--rounds", "5"}, {"--json", ""}};
-  bool known = argc % 2 == 0;
+  bool known = argc % 2 == 0 && argv[1][0] != '-';
   for (int i = 2; known && i < argc; i += 2) {
     known = options.contains(argv[i]);
     if (known) options[argv[i]] = argv[i + 1];

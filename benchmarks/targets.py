@@ -79,7 +79,8 @@ def update_rows(case, title, usual=None, best=None, share=None):
     def memory(results):
         one = results[0]
         peaks = one["peak_bytes"]
-        return Measured({"median": peaks["samegrad"] / MIB}, 1, f"PyTorch DDP, usual: {peaks['usual'] / MIB:.0f} MiB",
+        loaded = f", torch imported {one['peer_loading_bytes'] / MIB:.0f}" if "peer_loading_bytes" in one else ""
+        return Measured({"median": peaks["samegrad"] / MIB}, 1, f"PyTorch DDP, usual: {peaks['usual'] / MIB:.0f} MiB{loaded}",
                         f"{one['loading_bytes'] / MIB:.0f} MiB: libtorch loaded" if "loading_bytes" in one else "")
 
     of = (f"update-{case}",)

@@ -68,10 +68,9 @@ def time_of_peer(job, allocator):
         return settled(run_peer(job, folder, allocator)["seconds"])
 
 
-def peak_of_loading(arguments):
-    """Bytes of a process that loads libtorch and computes nothing. This process must be smaller: the system counts what it
-    has for its child too."""
-    command = [arguments.bin / "samegrad-worker", "version"]
+def peak_of_loading(command):
+    """Bytes of a process that loads its libraries and computes nothing. This process must be smaller: the system counts what
+    it has for its child too."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return 1024 * os.wait4(process.pid, 0)[2].ru_maxrss
 
@@ -166,6 +165,7 @@ def measure(name, arguments, run):
         "largest_gradient_difference": differences,
         "peak_bytes": {side: peaks[side] for side in rounds[0]},
         "loading_bytes": arguments.loading_bytes,
+        "peer_loading_bytes": arguments.peer_loading_bytes,
         "jemalloc": JEMALLOC.exists(),
         "trial_of_forms": trial,
         "rounds": rounds,
@@ -211,7 +211,8 @@ def main():
     if unknown:
         parser.error(f"unknown case {unknown[0]}; allowed are {', '.join(CASES)}")
     results = []
-    arguments.loading_bytes = peak_of_loading(arguments)
+    arguments.loading_bytes = peak_of_loading([arguments.bin / "samegrad-worker", "version"])
+    arguments.peer_loading_bytes = peak_of_loading([sys.executable, "-c", "import torch"])
     for name in arguments.cases or CASES:
         with tempfile.TemporaryDirectory() as folder:
             results.append(measure(name, arguments, pathlib.Path(folder)))

@@ -75,7 +75,7 @@ std::vector<CommandTopic> make_topics() {
        .examples = {"samegrad train --nproc 2", "samegrad train --nproc 2 --continuous",
                     "samegrad train --nproc 2 --resume artifacts/checkpoints/step-0050",
                     "samegrad train --nproc 2 --config configs/text.yaml --set data.train=my.jsonl",
-                    "samegrad train --dry-run --set plan.virtual_ranks=4"}},
+                    "samegrad train --dry-run --set plan.accumulation=4"}},
       {.name = "verify-resume",
        .summary = "Proves that stops, resumes and the number of processes change no bit",
        .detail =

@@ -66,9 +66,9 @@ std::string data_text(const RunContext& context) {
 }
 
 std::string kernels_text(const Dispatch& dispatch) {
-  return "ATen " + dispatch.at("aten_capability") + ", MKL " + dispatch.at("mkl_branch") + " (" +
-         dispatch.at("mkl_cbwr") + "), oneDNN " + dispatch.at("onednn_max_isa") + ", libtorch " +
-         dispatch.at("libtorch");
+  return "samegrad " + dispatch.at("samegrad_kernels") + ", ATen " + dispatch.at("aten_capability") + ", MKL " +
+         dispatch.at("mkl_branch") + " (" + dispatch.at("mkl_cbwr") + "), oneDNN " + dispatch.at("onednn_max_isa") +
+         ", libtorch " + dispatch.at("libtorch");
 }
 
 RankWindow rank_window(const RunContext& context, const PlanWindow& window, AtomRange range) {

@@ -1,32 +1,16 @@
 #include "samegrad/checkpoint/resume_rules.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "samegrad/base/error.h"
 #include "samegrad/config/load.h"
+#include "samegrad/config/resume_keys.h"
 #include "samegrad/plan/plan_cursor.h"
 #include "samegrad/plan/sampler_history.h"
 
 namespace samegrad {
 namespace {
-
-// Where and how it is computed, when it stops, how long it is, and what to do about a window to come. Of the data the
-// paths: the data lock compares contents.
-constexpr std::array<std::string_view, 13> kMayChange{"run",
-                                                      "logging",
-                                                      "checkpoint",
-                                                      "evaluation",
-                                                      "model.gradient_checkpointing",
-                                                      "plan.stop_at",
-                                                      "plan.updates",
-                                                      "plan.epochs",
-                                                      "objective.empty_window",
-                                                      "optimizer.non_finite",
-                                                      "data.train",
-                                                      "data.validation",
-                                                      "data.prefetch"};
 
 std::string file_of(const Checkpoint& checkpoint, std::string_view name) { return (checkpoint.path / name).string(); }
 
@@ -37,9 +21,7 @@ std::string file_of(const Checkpoint& checkpoint, std::string_view name) { retur
 }
 
 void compare_configs(const Checkpoint& checkpoint, const Json& before, const Json& now, const std::string& prefix) {
-  const auto may_change = [&](const std::string& name) {
-    return std::ranges::find(kMayChange, prefix + name) != kMayChange.end();
-  };
+  const auto may_change = [&](const std::string& name) { return a_resume_may_change(prefix + name); };
   for (const auto& [name, value] : now.items()) {
     if (may_change(name)) continue;
     const std::string key = prefix + name;
@@ -132,8 +114,6 @@ void check_place(const Checkpoint& checkpoint, const RunConfig& config, const Up
 }
 
 }  // namespace
-
-std::span<const std::string_view> keys_a_resume_may_change() { return kMayChange; }
 
 const Json& state_member(const Checkpoint& checkpoint, std::string_view name) {
   const auto found = checkpoint.state.find(name);

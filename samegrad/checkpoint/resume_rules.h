@@ -1,7 +1,6 @@
 // What a resume may change of its run, and what it must not: everything else that decides bits.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,10 +11,6 @@
 #include "samegrad/plan/update_plan.h"
 
 namespace samegrad {
-
-/// Configuration keys, and sections as a whole, that a resume may change; docs/exactness.md lists the same ones with
-/// what follows. The number of processes is no key: it may always change.
-std::span<const std::string_view> keys_a_resume_may_change();
 
 /// The part of check_resume that needs no data: so that what was prepared for the checkpoint's run is not replaced for
 /// a run that is refused. Throws InputError. Local.

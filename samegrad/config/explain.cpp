@@ -6,6 +6,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/nearest_name.h"
 #include "samegrad/config/field_value.h"
+#include "samegrad/config/resume_keys.h"
 #include "samegrad/config/trainer_names.h"
 
 namespace samegrad {
@@ -30,17 +31,18 @@ Json field_json(const Field& field, const RunConfig& config) {
           {"allowed", allowed_values(field)},
           {"aliases", aliases},
           {"decides_bits", field.decides_bits},
+          {"resume_may_change", a_resume_may_change(field.key)},
           {"refused", choices == nullptr ? Json::object() : Json(choices->refused)}};
 }
 
 std::string field_text(const Json& field) {
-  std::string text = field["key"].get<std::string>() + ": " + field["meaning"].get<std::string>() +
-                     "\n  value:   " + shown(field["value"]) + "\n  default: " + shown(field["default"]) +
-                     "\n  allowed: " + field["allowed"].get<std::string>() + "\n  bits:    " +
-                     (field["decides_bits"].get<bool>()
-                          ? "part of the config's digest: another value is another computation, and a resume refuses it"
-                          : "not part of the config's digest: a resume may have another value") +
-                     "\n";
+  std::string text =
+      field["key"].get<std::string>() + ": " + field["meaning"].get<std::string>() +
+      "\n  value:   " + shown(field["value"]) + "\n  default: " + shown(field["default"]) +
+      "\n  allowed: " + field["allowed"].get<std::string>() + "\n  bits:    " +
+      (field["decides_bits"].get<bool>() ? "part of the config's digest: another value is another computation, "
+                                         : "not part of the config's digest: ") +
+      (field["resume_may_change"].get<bool>() ? "a resume may have another value" : "a resume refuses it") + "\n";
   for (const auto& [alias, meaning] : field["aliases"].items()) {
     text += "  also:    " + alias + (meaning == "the same" ? "" : " (" + meaning.get<std::string>() + ")") + "\n";
   }

@@ -207,7 +207,8 @@ void add_how(std::vector<Field>& fields) {
           {"ddp_backend"})
       .add<&RunSection::timeout_s>("timeout_s", "seconds after which a wait for another rank ends the run",
                                    IntegerLimits{1, 10'000'000}, {"ddp_timeout"})
-      .add<&RunSection::isa>("isa", "instructions that libtorch may use; other ones give other bits",
+      .add<&RunSection::isa>("isa",
+                             "instructions that libtorch and samegrad's kernels may use; other ones give other bits",
                              choice({"auto", "default", "avx2", "avx512"}));
 }
 

@@ -56,6 +56,14 @@ def test_the_help_of_each_command_teaches():
             assert part in result.stdout, (command, part)
 
 
+def test_the_dry_runs_that_the_help_of_train_shows_are_accepted(tmp_path):
+    examples = re.findall(r"^  samegrad (train --dry-run.*)$", run("train", "--help").stdout, re.MULTILINE)
+    assert examples
+    for example in examples:
+        result = run(*example.split(), cwd=tmp_path)
+        assert result.returncode == 0, (example, result.stderr)
+
+
 def test_the_list_of_flags_is_frozen():
     found = "".join(f"{command}: {' '.join(flags_of(command))}\n" for command in commands())
     assert found == GOLDEN.read_text(), "flags changed: if meant so, update tests/golden/flags.txt"

@@ -11,6 +11,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/config/field_value.h"
 #include "samegrad/config/load.h"
+#include "samegrad/config/resume_keys.h"
 #include "samegrad/plan/epoch_plan.h"
 #include "samegrad/plan/sampler_history.h"
 
@@ -94,11 +95,6 @@ struct Change {
   void operator()(std::vector<double>* value) const { value->push_back(0.5); }
 };
 
-bool may_change(const Field& field) {
-  const auto keys = keys_a_resume_may_change();
-  return std::ranges::find(keys, field.key) != keys.end() || std::ranges::find(keys, field.section()) != keys.end();
-}
-
 TEST(ResumeRules, TheSameRunGoesOnWithoutARemark) { EXPECT_EQ(Resumed().notes(), std::vector<std::string>{}); }
 
 // The plan stays the old one: what is looked at is the config alone.
@@ -113,10 +109,10 @@ TEST(ResumeRules, EveryKeyOfTheConfigMayChangeOrIsRefusedByNameWithBothValues) {
     std::visit(Change{}, field.target(changed));
     try {
       check_resume(run.checkpoint, changed, *plan, run.lock);
-      EXPECT_TRUE(may_change(field)) << field.key;
+      EXPECT_TRUE(a_resume_may_change(field.key)) << field.key;
     } catch (const InputError& error) {
       ++refused;
-      EXPECT_FALSE(may_change(field)) << field.key;
+      EXPECT_FALSE(a_resume_may_change(field.key)) << field.key;
       EXPECT_TRUE(holds(error.what(), "[resume] " + field.key + ": step-0004 was trained with " +
                                           field_to_json(run.config, field).dump() + ", this run has " +
                                           field_to_json(changed, field).dump()))
@@ -139,8 +135,8 @@ TEST(ResumeRules, AnotherBalanceIsRefusedByNameInBothDirections) {
 TEST(ResumeRules, OnlyTheLengthAndTheTwoPoliciesMayChangeThoughTheyDecideBits) {
   std::set<std::string> found;
   for (const Field& field : config_fields()) {
-    EXPECT_TRUE(field.decides_bits || may_change(field)) << field.key;
-    if (field.decides_bits && may_change(field)) found.insert(field.key);
+    EXPECT_TRUE(field.decides_bits || a_resume_may_change(field.key)) << field.key;
+    if (field.decides_bits && a_resume_may_change(field.key)) found.insert(field.key);
   }
   EXPECT_EQ(found,
             (std::set<std::string>{"plan.updates", "plan.epochs", "objective.empty_window", "optimizer.non_finite"}));

@@ -324,6 +324,9 @@ TEST(Explain, SaysWhatAKeyIsByEveryNameOfIt) {
   }
   EXPECT_EQ(updates.json["value"], 60);
   EXPECT_EQ(updates.json["decides_bits"], true);
+  EXPECT_NE(updates.text.find("another computation, a resume may have another value"), std::string::npos);
+  EXPECT_EQ(updates.json["resume_may_change"], true);
+  EXPECT_NE(explain_key("seed", config).text.find("another computation, a resume refuses it"), std::string::npos);
   const Explanation backend = explain_key("ddp_backend", config);
   EXPECT_NE(backend.text.find("refused: nccl is not built"), std::string::npos) << backend.text;
   EXPECT_NE(backend.text.find("not part of the config's digest"), std::string::npos);

@@ -51,6 +51,19 @@ def test_every_benchmark_has_a_row_or_stands_above_the_table():
     assert {one.name for one in BENCHMARKS} - in_rows == {"machine"}
 
 
+def of_many_threads(sources):
+    """Programs with operations of ATen, which other threads would share: the time of one is then no time of the work."""
+    return {name for name, text in sources.items()
+            if "int main" in text and "#include <ATen/" in text and "at::set_num_threads(1);" not in text}
+
+
+def test_every_program_that_times_operations_of_libtorch_has_one_thread():
+    sources = {path.name: path.read_text() for path in FOLDER.glob("*.cpp")}
+    assert of_many_threads(sources) == set()
+    broken = {name: text.replace("at::set_num_threads(1);", "") for name, text in sources.items()}
+    assert {"atom_profile.cpp", "attention_speed.cpp", "loss_speed.cpp"} <= of_many_threads(broken)
+
+
 STUBS = {
     "good": "json.dump({'value': 3.0}, open(sys.argv[-1], 'w')); print('all is well')",
     "late": "json.dump({'value': 1.0}, open(sys.argv[-1], 'w')); print('[stub] 1.0 is not 2.0'); sys.exit(3)",
