@@ -1,9 +1,9 @@
 // `samegrad generate`: a continuation of a prompt by a trained text model.
 #include "samegrad/train/generate.h"
 
-#include <algorithm>
 #include <iostream>
 
+#include "apps/samegrad/command_config.h"
 #include "apps/samegrad/commands.h"
 #include "samegrad/base/error.h"
 #include "samegrad/checkpoint/checkpoint.h"
@@ -17,14 +17,12 @@ namespace samegrad {
 namespace {
 
 std::filesystem::path newest_checkpoint(const RunPaths& paths) {
-  const std::vector<CheckpointStatus> all = list_checkpoints(paths.checkpoints);
-  const auto complete = [](const CheckpointStatus& status) { return status.complete; };
-  const auto newest = std::find_if(all.rbegin(), all.rend(), complete);
-  if (newest == all.rend()) {
-    throw InputError("generate", "no complete checkpoint in " + paths.checkpoints.string() +
+  const LatestCheckpoint latest = latest_checkpoint(paths);
+  if (!latest.found) {
+    throw InputError("generate", "no complete checkpoint of the current run in " + paths.checkpoints.string() +
                                      "; train first, or give one with --checkpoint PATH");
   }
-  return newest->path;
+  return latest.found->path;
 }
 
 }  // namespace

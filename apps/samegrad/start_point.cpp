@@ -43,6 +43,18 @@ std::filesystem::path choose_checkpoint(const RunContext& context, const std::st
   return chosen;
 }
 
+void check_stop_at(const RunContext& context, const CommandLine& command) {
+  const std::int64_t stop_at = context.config.plan.stop_at;
+  const std::int64_t updates = context.run.plan->updates();
+  if (stop_at <= updates) return;
+  throw InputError("config",
+                   std::string(command.stop_at > 0 ? "--stop-at" : "plan.stop_at") + ": " + std::to_string(stop_at) +
+                       " is past the last update; plan.epochs = " + std::to_string(context.config.plan.epochs) +
+                       " of these data are " + std::to_string(updates) +
+                       " updates: give one up to that, or plan.stop_at: 0 (also --continuous) to train to "
+                       "the end");
+}
+
 StartPoint resume_from(const RunContext& context, const std::filesystem::path& checkpoint, const CommandLine& command) {
   const Checkpoint verified = verify_checkpoint(checkpoint);
   const std::vector<std::string> notes =

@@ -23,6 +23,10 @@ struct StartPoint {
 /// passed over are named. Throws InputError where its config is another than a resume may have. Local: rank 0 chooses.
 std::filesystem::path choose_checkpoint(const RunContext& context, const std::string& resume);
 
+/// Throws InputError where the training shall stop at an update that its plan does not have; where the plan is counted
+/// in epochs, only the data tell. Local.
+void check_stop_at(const RunContext& context, const CommandLine& command);
+
 /// All that a resume from this checkpoint needs, restored; rank 0 tells what a person should know. Throws InputError,
 /// CheckError where it does not belong to the run, is past --stop-at, or was made under another dispatch (unless
 /// --allow-other-dispatch). Local.

@@ -1,4 +1,5 @@
-// `samegrad stop RUN`: SIGTERM to the ranks of a training that run on this host, found by the records that they keep.
+// `samegrad stop RUN`: SIGTERM to the ranks of a training that run on this host, found by the records that they keep;
+// ranks that are stopped (Ctrl-Z) are woken for it.
 #include <csignal>
 #include <ctime>
 #include <iostream>
@@ -61,9 +62,11 @@ std::string rank_list(const std::vector<RunningRank>& ranks) {
                                               : ", but maybe on " + hosts + "; run `samegrad stop` there"));
 }
 
+/// Where `--resume latest` goes on: other runs' checkpoints, and those that a resume took back, may be in the folder,
+/// too.
 std::string newest_checkpoint(const RunPaths& paths) {
-  const std::vector<std::filesystem::path> folders = checkpoint_folders(paths.checkpoints);
-  return folders.empty() ? "" : folders.back().string();
+  const LatestCheckpoint latest = latest_checkpoint(paths);
+  return latest.found ? latest.found->path.string() : "";
 }
 
 }  // namespace
@@ -79,6 +82,7 @@ int run_stop(const CommandLine& command) {
       throw RunError("stop",
                      rank_list(found.here) + ": may not be signalled; only the user who started it may stop it");
     }
+    one.process->send(SIGCONT);  // one that is stopped would not see SIGTERM before
   }
   std::cout << "asked " << rank_list(found.here) << " to stop" << std::endl;
   const std::int64_t wait_s = command.grace_s + 5;  // a training that is late says so itself, before

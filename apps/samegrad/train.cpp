@@ -48,6 +48,7 @@ int run_train(const CommandLine& command) {
       {.by_config = [&](const RunContext& context) { checkpoint = choose_checkpoint(context, command.resume); },
        .by_data =
            [&](const RunContext& context) {
+             check_stop_at(context, command);
              if (!checkpoint.empty()) resumed = resume_from(context, checkpoint, command);
            }});
 }

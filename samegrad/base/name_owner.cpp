@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
 #include <utility>
 
 #include "samegrad/base/digest.h"
@@ -24,6 +26,20 @@ const std::string& this_host() {
     return sha256_hex(name.data()).substr(0, kHostDigits);
   }();
   return host;
+}
+
+/// Whether `id` is that of a process that may still do something. Not one is a process that has ended and that nobody
+/// has waited for, as where the first process of a container does not, nor a thread of another one.
+bool is_alive(int id) {
+  if (kill(id, 0) != 0) return errno != ESRCH;
+  std::ifstream status("/proc/" + std::to_string(id) + "/status");
+  bool ended = false;
+  for (std::string key, value; status >> key >> value; std::getline(status, key)) {
+    if (key == "State:") ended = value == "Z" || value == "X";
+    if (key == "Tgid:" && value != std::to_string(id)) return false;
+    if (key == "Threads:") return !ended || std::atoi(value.c_str()) > 1;
+  }
+  return true;
 }
 
 }  // namespace
@@ -45,7 +61,7 @@ std::optional<NameOwner> parse_owner(std::string_view text) {
 
 bool is_left_over(const std::filesystem::path& path, const NameOwner& owner, std::time_t now) {
   if (owner.host == this_host()) {
-    return owner.process == getpid() || (kill(owner.process, 0) != 0 && errno == ESRCH);
+    return owner.process == getpid() || !is_alive(owner.process);
   }
   // The last change of the entry, which a rename is too: the bytes of a checkpoint that is moved aside are older.
   struct stat found {};

@@ -100,6 +100,11 @@ REFUSED_TEXT = {
     "other training data": ("train --resume latest", other_training_data, [], "the data changed: train"),
     "other validation data and a stop that is passed": ("train --resume latest --stop-at 1", other_validation_data, [],
                                                         "[resume] --stop-at: 1"),
+    "a stop that is past the last epoch": ("train --nproc 2 --stop-at 9", None, ["plan.updates=0", "plan.epochs=1"],
+                                           "[config] --stop-at: 9 is past the last update; plan.epochs = 1"),
+    "a stop that is past the last epoch, in a resume": (
+        "train --resume latest", None, ["plan.updates=0", "plan.epochs=3", "plan.stop_at=9"],
+        "[config] plan.stop_at: 9 is past the last update; plan.epochs = 3"),
     "a checkpoint of other data": ("verify --nproc 1 --checkpoint latest", other_training_data, [], "the data changed: train"),
     "an exercise on text": ("exercise --nproc 1", None, LONGER, "[exercise] data.task"),
 }

@@ -50,6 +50,11 @@ def test_both_rendezvous_of_torchrun_give_the_same_hashes(tmp_path, alone, launc
     assert hashes(tmp_path, ranks=ranks) == alone
 
 
+def test_behind_two_dashes_torchrun_takes_no_option_of_samegrad_for_its_own(tmp_path, alone):
+    done(tmp_path, *torchrun(2), "--", SAMEGRAD, *QUICK, "--run", "of its own")
+    assert hashes(tmp_path / "of its own", ranks=2) == alone
+
+
 @pytest.mark.parametrize("option, note", [
     (["--multi_gpu", "--main_process_port", "0"], "joined accelerate: 4 ranks on this host share memory"),
     ([], "accelerate found no GPU and started one process for 4: starting 4 on this host"),

@@ -180,6 +180,29 @@ def test_the_command_to_go_on_with_works_from_another_folder_with_a_config_and_a
     copied(goes_on_with(stopped), run)
 
 
+def test_stop_wakes_ranks_that_are_stopped(tmp_path):
+    started = train(tmp_path, "--set", "plan.updates=100000")
+    when_updates_are_made(tmp_path, started, 2)
+    told = subprocess.run([BIN / "samegrad", "status", "--json"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    for rank in json.loads(told.stdout)["ranks"]:
+        os.kill(rank["pid"], signal.SIGSTOP)
+    stopped = stop(tmp_path)
+    assert stopped.returncode == 0 and started.wait(timeout=60) == 143, stopped.stderr
+    assert len(checkpoints(tmp_path)) == 1
+
+
+def test_stop_names_the_checkpoint_to_go_on_from_and_not_one_that_a_resume_took_back(tmp_path):
+    code, said = ended(tmp_path, "--set", "checkpoint.every=2")
+    assert code == 0 and checkpoints(tmp_path) == ["step-0002", "step-0004", "step-0006"], said
+    words = [word if word != "auto" else "artifacts/checkpoints/step-0002" for word in WORDS]
+    started = subprocess.Popen([BIN / "faults/samegrad", *words, "--nproc", "2"], cwd=tmp_path, stderr=subprocess.PIPE,
+                               env={**os.environ, "SAMEGRAD_FAULT": "step=4,kind=hang,phase=agreement"})
+    stopped_processes(tmp_path)
+    stopped = stop(tmp_path)
+    assert stopped.returncode == 0 and started.wait(timeout=60) == 143, stopped.stderr
+    assert "artifacts/checkpoints/step-0004; go on with" in stopped.stdout
+
+
 def test_stop_refuses_a_folder_without_a_training(tmp_path):
     refused = stop(tmp_path)
     assert refused.returncode == 2 and len(refused.stderr.splitlines()) == 1

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
+#include <thread>
 
 #include "samegrad/base/digest.h"
 #include "samegrad/base/folder_probe.h"
@@ -66,6 +68,20 @@ TEST_F(TemporaryNames, OfThisHostAreLeftOverWhenTheirProcessIsGone) {
   EXPECT_TRUE(is_left_over(folder_, this_process()));
   EXPECT_FALSE(is_left_over(folder_, living_process()));
   EXPECT_FALSE(is_left_over(folder_, living_process(), std::time(nullptr) + 10 * kLeftOverAfterSeconds));
+}
+
+TEST_F(TemporaryNames, AreLeftOverWhenTheIdIsThatOfAProcessNobodyHasWaitedForOrOfAThread) {
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT), 0);
+  ASSERT_EQ(kill(ended, 0), 0);
+  EXPECT_TRUE(is_left_over(folder_, {.host = this_process().host, .process = ended}));
+  waitpid(ended, nullptr, 0);
+  std::thread([&] {
+    ASSERT_NE(gettid(), getpid());
+    EXPECT_TRUE(is_left_over(folder_, {.host = this_process().host, .process = gettid()}));
+  }).join();
 }
 
 TEST_F(TemporaryNames, OfAnotherHostAreLeftOverWhenNothingChangedForLongWhateverTheirProcess) {
