@@ -11,7 +11,7 @@ namespace samegrad {
 
 TextSource::TextSource(const std::filesystem::path& data, const std::filesystem::path& index,
                        const TextOptions& options)
-    : file_(data), index_(index), options_(options), report_(index_.report()) {
+    : file_(data), opened_(file_.facts()), index_(index), options_(options), report_(index_.report()) {
   report_.file = data.string();
   if (index_.options() != to_json(options)) {
     throw InputError("data", index.string() + ": built with " + index_.options().dump() + ", the run has " +
@@ -37,6 +37,10 @@ Sample TextSource::sample(std::int64_t id) const {
   std::string bytes(record.length, '\0');
   if (file_.read_at(record.offset, bytes) != bytes.size()) {
     refuse("the file ends before the sample does");
+  }
+  // After the read: what is written from here on is not in these bytes.
+  if (const FileFacts now = file_.facts(); now.written_ns != opened_.written_ns || now.bytes != opened_.bytes) {
+    refuse("the file was written to while it was in use");
   }
   Sample built;
   try {

@@ -17,7 +17,8 @@ class TextSource : public SampleSource {
   TextSource(const std::filesystem::path& data, const std::filesystem::path& index, const TextOptions& options);
 
   std::int64_t size() const override { return index_.size(); }
-  /// Throws InputError "FILE:LINE: ..." when the file no longer holds the sample that was counted.
+  /// Throws InputError "FILE:LINE: ..." when the file no longer holds the sample that was counted, or was written to
+  /// since it was opened.
   Sample sample(std::int64_t id) const override;
   std::int64_t supervised_tokens(std::int64_t id) const override { return index_.record(id).supervised_tokens; }
   std::int64_t input_tokens(std::int64_t id) const override { return index_.record(id).input_tokens; }
@@ -32,6 +33,7 @@ class TextSource : public SampleSource {
 
  private:
   DataFile file_;
+  FileFacts opened_;
   SampleIndex index_;
   TextOptions options_;
   IngestReport report_;

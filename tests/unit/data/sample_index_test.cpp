@@ -1,5 +1,8 @@
 #include "samegrad/data/sample_index.h"
 
+#include <chrono>
+#include <filesystem>
+
 #include "samegrad/base/digest.h"
 #include "tests/unit/data/text_fixture.h"
 
@@ -126,8 +129,19 @@ TEST_F(Index, OfAFileThatChangedIsRefusedAtOpeningOrAtTheSample) {
 TEST_F(Index, OfAFileThatIsShortenedDuringTheRunIsAnErrorOfThatFile) {
   const auto source = open("a.jsonl", lines_);
   std::filesystem::resize_file(folder_ / "a.jsonl", 20);
-  EXPECT_EQ(inputs_text(source->sample(0)), "one");
+  EXPECT_TRUE(contains(refusal([&] { source->sample(0); }), "a.jsonl:1: the file was written to while it was in use"));
   EXPECT_TRUE(contains(refusal([&] { source->sample(2); }), "a.jsonl:4: the file ends before the sample does"));
+}
+
+TEST_F(Index, OfAFileThatIsOverwrittenDuringTheRunByAsManyTokensIsAnErrorOfThatFile) {
+  const auto source = open("a.jsonl", lines_);
+  EXPECT_EQ(inputs_text(source->sample(0)), "one");
+  const auto written = std::filesystem::last_write_time(folder_ / "a.jsonl");
+  std::string changed = lines_;
+  changed.replace(changed.find("one"), 3, "two");
+  write("a.jsonl", changed);
+  std::filesystem::last_write_time(folder_ / "a.jsonl", written + std::chrono::seconds(1));  // as a clock would
+  EXPECT_TRUE(contains(refusal([&] { source->sample(0); }), "a.jsonl:1: the file was written to while it was in use"));
 }
 
 TEST_F(Index, ThatIsNotCommittedLeavesTheOldOneInPlace) {
