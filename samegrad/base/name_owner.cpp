@@ -8,10 +8,12 @@
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "samegrad/base/digest.h"
+#include "samegrad/base/error.h"
+#include "samegrad/base/regular_file.h"
 
 namespace samegrad {
 namespace {
@@ -28,11 +30,25 @@ const std::string& this_host() {
   return host;
 }
 
+/// What the kernel says of the process, or the thread, with this id; "" where it says nothing.
+std::string kernel_status(int id) {
+  std::string text(4096, '\0');
+  try {
+    const RegularFile file = open_regular_file("/proc/" + std::to_string(id) + "/status", "clean");
+    const ssize_t bytes = read(file.descriptor, text.data(), text.size());
+    close(file.descriptor);
+    text.resize(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  } catch (const InputError&) {
+    text.clear();
+  }
+  return text;
+}
+
 /// Whether `id` is that of a process that may still do something. Not one is a process that has ended and that nobody
 /// has waited for, as where the first process of a container does not, nor a thread of another one.
 bool is_alive(int id) {
   if (kill(id, 0) != 0) return errno != ESRCH;
-  std::ifstream status("/proc/" + std::to_string(id) + "/status");
+  std::istringstream status(kernel_status(id));
   bool ended = false;
   for (std::string key, value; status >> key >> value; std::getline(status, key)) {
     if (key == "State:") ended = value == "Z" || value == "X";
