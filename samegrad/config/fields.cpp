@@ -79,8 +79,7 @@ void add_data(std::vector<Field>& fields) {
                          IntegerLimits{1, kMany})
       .add<&Data::longest>("longest", "lesson: tokens of the longest sequence", IntegerLimits{2, kMany})
       .add<&Data::prefetch>(Bits::kDoesNotDecide, "prefetch",
-                            "windows that are read and packed while the one before computes; the same bits",
-                            IntegerLimits{0, 1});
+                            "text: windows built while the one before computes; the same bits", IntegerLimits{0, 1});
 }
 
 void add_plan(std::vector<Field>& fields) {

@@ -21,7 +21,7 @@ struct DataConfig {
   std::int64_t shortest = 16;  ///< lesson: sequence lengths are shortest..split and split+1..longest, half each
   std::int64_t split = 64;     ///< lesson: the two pools of the plan meet here
   std::int64_t longest = 128;
-  std::int64_t prefetch = 1;  ///< windows, 0 or 1, that are built while the one before computes
+  std::int64_t prefetch = 1;  ///< text: windows, 0 or 1, that are built while the one before computes
 };
 
 /// `plan`: which samples form which atom of which update. Independent of the number of processes.

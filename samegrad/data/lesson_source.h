@@ -22,6 +22,7 @@ class LessonSource : public SampleSource {
   Sample sample(std::int64_t id) const override;
   std::int64_t supervised_tokens(std::int64_t id) const override;
   std::int64_t input_tokens(std::int64_t id) const override;
+  bool is_in_memory() const override { return true; }
 
   const FileFingerprint& data_file() const { return data_file_; }
 

@@ -18,6 +18,8 @@ class SampleSource {
   virtual std::int64_t supervised_tokens(std::int64_t id) const = 0;
   /// Number of input tokens of the sample, without building it.
   virtual std::int64_t input_tokens(std::int64_t id) const = 0;
+  /// Whether sample() waits for no disk: nothing is gained by reading ahead.
+  virtual bool is_in_memory() const { return false; }
   /// Whether samples have weights: some sample was given one.
   virtual bool weighted() const { return false; }
   /// The sample's Sample::weight and Sample::document, without building it.

@@ -40,6 +40,7 @@ Trainer::Trainer(const RunConfig& config, const std::shared_ptr<const SampleSour
       comm_(&comm),
       range_(rank_ranges(config.plan.atoms_per_window(), comm.size())[static_cast<std::size_t>(comm.rank())]),
       windows_(window_builder(config, train, plan_, range_)),
+      builds_ahead_(config.data.prefetch > 0 && !train->is_in_memory()),
       digest_(std::move(digest)),
       timeout_(std::chrono::seconds(config.run.timeout_s)),
       state_(std::move(state)),
@@ -84,7 +85,7 @@ UpdateResult Trainer::train_update(const UpdateWishes& wishes) {
     pass(result, plan_window);
   }
   if (result.action != WindowAction::kTrain) return result;
-  if (wishes.another_follows && config_->data.prefetch > 0) windows_.start(result.update + 1);
+  if (wishes.another_follows && builds_ahead_) windows_.start(result.update + 1);
 
   for (std::size_t i = 0; i < batches.atoms.size(); ++i) {
     run_atom(window, config_->objective, batches.units[i], [&] {

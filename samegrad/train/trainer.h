@@ -88,6 +88,7 @@ class Trainer {
   Communicator* comm_;
   AtomRange range_;  // of this rank
   WindowAhead windows_;
+  bool builds_ahead_;
   std::string digest_;
   std::chrono::milliseconds timeout_;
   TrainState state_;

@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 from launched_run import worker_pids
 
 BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
+TEXT = pathlib.Path(os.environ["SAMEGRAD_SOURCE"]) / "configs/text.yaml"
 SHORT = ["--set", "plan.updates=8", "--set", "plan.stop_at=4"]
 
 
@@ -56,10 +57,16 @@ def test_parameters_have_one_hash_after_every_update(tmp_path, uninterrupted, ra
 
 
 @pytest.mark.parametrize("first, then", [("0", "1"), ("1", "0")])
-def test_a_window_built_ahead_changes_no_bit_and_a_resume_may_begin_or_end_it(tmp_path, uninterrupted, first, then):
-    trained(tmp_path, 2, "--set", f"data.prefetch={first}")
-    trained(tmp_path, 3, "--resume", "latest", "--set", f"data.prefetch={then}")
-    assert {**hashes(tmp_path, "stopped"), **hashes(tmp_path, "resumed")} == uninterrupted
+def test_a_window_of_text_built_ahead_changes_no_bit_and_a_resume_may_begin_or_end_it(tmp_path, first, then):
+    data = tmp_path / "train.jsonl"
+    data.write_text("".join(json.dumps({"text": f"line {number} " * (number % 7 + 1)}) + "\n" for number in range(64)))
+    sets = ["plan.epochs=0", "model.layers=1", "model.width=32", "model.feed_forward=64", f"data.train={data}"]
+    text = ["--config", str(TEXT), *(word for setting in sets for word in ("--set", setting))]
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    trained(whole, 1, "--continuous", *text, "--set", "data.prefetch=0")
+    trained(parts, 2, *text, "--set", f"data.prefetch={first}")
+    trained(parts, 3, *text, "--resume", "latest", "--set", f"data.prefetch={then}")
+    assert len(hashes(whole)) == 8 and {**hashes(parts, "stopped"), **hashes(parts, "resumed")} == hashes(whole)
 
 
 def test_the_comparison_rejects_another_seed(tmp_path, uninterrupted):
