@@ -51,8 +51,9 @@ class OwnedFileStore final : private OwnedDescriptor, public c10d::FileStore {
 
 }  // namespace
 
-C10dStore::C10dStore(const c10::intrusive_ptr<c10d::Store>& store, const std::string& prefix)
-    : store_(c10::make_intrusive<c10d::PrefixStore>(prefix, store)) {}
+C10dStore::C10dStore(const c10::intrusive_ptr<c10d::Store>& store, const std::string& prefix,
+                     bool goes_with_this_process)
+    : store_(c10::make_intrusive<c10d::PrefixStore>(prefix, store)), goes_with_this_process_(goes_with_this_process) {}
 
 void C10dStore::refuse_silent() const {
   if (silent_) throw RunError("launch", "rendezvous store: it does not answer");
@@ -134,7 +135,7 @@ std::shared_ptr<C10dStore> open_launcher_store(const LauncherStore& place, int r
         c10::make_intrusive<c10d::PrefixStore>(place.prefix, c10::make_intrusive<c10d::TCPStore>(place.host, options));
     // A rank may join again, where the launcher's ranks run one command after the other: every time has its own keys.
     const std::int64_t joins = all->add("joins/" + std::to_string(rank), 1);
-    return std::make_shared<C10dStore>(all, std::to_string(joins));
+    return std::make_shared<C10dStore>(all, std::to_string(joins), options.isServer);
   } catch (const std::exception& error) {
     throw RunError("launch", "the ranks cannot meet at MASTER_ADDR=" + place.host +
                                  ", MASTER_PORT=" + std::to_string(place.port) + ": " + first_line(error));

@@ -17,8 +17,12 @@ namespace samegrad {
 
 class C10dStore final : public RendezvousStore {
  public:
-  /// Every key of this object begins with `prefix`.
-  C10dStore(const c10::intrusive_ptr<c10d::Store>& store, const std::string& prefix);
+  /// Every key of this object begins with `prefix`. `goes_with_this_process`: no other process keeps the store.
+  C10dStore(const c10::intrusive_ptr<c10d::Store>& store, const std::string& prefix,
+            bool goes_with_this_process = false);
+
+  /// Whether the others lose the store when this process ends: it should wait until they know why.
+  bool goes_with_this_process() const { return goes_with_this_process_; }
 
   void set(const std::string& key, const std::string& value) override;
   std::optional<std::string> get(const std::string& key, std::chrono::milliseconds timeout) override;
@@ -40,6 +44,7 @@ class C10dStore final : public RendezvousStore {
   void refuse_silent() const;
 
   c10::intrusive_ptr<c10d::Store> store_;
+  bool goes_with_this_process_;
   bool silent_ = false;  // a call did not return in time
 };
 

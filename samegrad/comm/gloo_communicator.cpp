@@ -12,8 +12,8 @@
 #include "samegrad/base/error.h"
 #include "samegrad/comm/c10d_guard.h"
 #include "samegrad/comm/c10d_store.h"
-#include "samegrad/comm/gloo_end.h"
 #include "samegrad/comm/gloo_watch.h"
+#include "samegrad/comm/rank_end.h"
 
 namespace samegrad {
 namespace {
@@ -93,23 +93,24 @@ GlooCommunicator::GlooCommunicator(std::shared_ptr<C10dStore> store, int rank, s
 
 GlooCommunicator::~GlooCommunicator() {
   const bool failed = broken_ || std::uncaught_exceptions() > exceptions_at_start_;
-  end_as(failed ? kGlooFailed : kGlooLeft, "");
+  end_as(failed ? kRankFailed : kRankLeft, "");
 }
 
 void GlooCommunicator::leave(std::string_view reason) {
   if (!broken_) {
     broken_ = std::make_exception_ptr(RunError("comm", message_has_left(rank_, reason)));
   }
-  end_as(kGlooFailed, reason);
+  end_as(kRankFailed, reason);
 }
 
 void GlooCommunicator::end_as(std::string_view state, std::string_view reason) {
   if (std::exchange(said_end_, true)) {
     return;
   }
-  status_->end(state == kGlooLeft ? RankState::kDone : RankState::kFailed);
+  status_->end(state == kRankLeft ? RankState::kDone : RankState::kFailed);
   try {
-    store_->set(gloo_end_key(rank_), std::string(state).append("\n").append(reason));
+    store_->set(end_key(rank_), std::string(state).append("\n").append(reason));
+    if (store_->goes_with_this_process()) wait_for_ends();
   } catch (const std::exception&) {
     // The store went with its owner; the others see the closed connections.
   }
@@ -163,7 +164,7 @@ void GlooCommunicator::run(CallRecord call, const CallLabel& label, const std::f
     move(deadline);
   } catch (const std::exception& error) {
     broken_ = std::current_exception();
-    end_as(kGlooFailed, error.what());
+    end_as(kRankFailed, error.what());
     throw;
   }
   status_->leave();

@@ -85,7 +85,8 @@ class GlooCommunicator final : public Communicator, public NativeAllReduce, publ
   [[noreturn]] void throw_native_failure(const std::string& what, const CallLabel& label, const Deadline& deadline);
   [[noreturn]] void tell(PeerStory story);
   MissingPeer missing_peer(int peer) const;
-  std::string last_words(int peer) const;
+  std::string last_words(int peer, const Deadline& deadline) const;
+  void wait_for_ends() const;
   bool process_ended(int peer) const;
   void end_as(std::string_view state, std::string_view reason);
 

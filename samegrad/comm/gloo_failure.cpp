@@ -5,7 +5,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/comm/c10d_store.h"
 #include "samegrad/comm/gloo_communicator.h"
-#include "samegrad/comm/gloo_end.h"
+#include "samegrad/comm/rank_end.h"
 
 namespace samegrad {
 namespace {
@@ -34,13 +34,13 @@ void GlooCommunicator::throw_late(const std::vector<int>& late, const CallLabel&
 }
 
 void GlooCommunicator::throw_closed(int peer, const CallLabel& label) {
-  tell(story_of_gone(peer, last_words(peer), label));
+  tell(story_of_gone(peer, last_words(peer, Deadline(kLastWords)), label));
 }
 
 PeerStory GlooCommunicator::story_of_gone(int peer, std::string_view words, const CallLabel& label) const {
   const MissingPeer missing = missing_peer(peer);
   const std::size_t line = std::min(words.find('\n'), words.size());
-  if (words.substr(0, line) == kGlooLeft) {
+  if (words.substr(0, line) == kRankLeft) {
     return {peer, message_left(missing, label)};
   }
   if (!words.empty()) {
@@ -69,7 +69,7 @@ void GlooCommunicator::throw_native_failure(const std::string& what, const CallL
 // ranks.
 bool GlooCommunicator::must_stop_waiting() {
   try {
-    if (const std::optional<std::string> told = store_->look(kGlooStoryKey, kStoreAnswers)) {
+    if (const std::optional<std::string> told = store_->look(kStoryKey, kStoreAnswers)) {
       seen_ = story_from_text(*told);
     }
     for (int peer = 0; peer < size() && !seen_; ++peer) seen_ = story_by_record(peer);
@@ -93,7 +93,7 @@ std::optional<PeerStory> GlooCommunicator::story_by_record(int peer) {
   const bool left = status->state == RankState::kDone || status->state == RankState::kFailed;
   const bool ended = process_ended(peer);  // before its words are looked for: afterwards there are no more
   if (has_come || (!left && !ended)) return std::nullopt;
-  const std::string words = store_->look(gloo_end_key(peer), kStoreAnswers).value_or("");
+  const std::string words = store_->look(end_key(peer), kStoreAnswers).value_or("");
   if (words.empty() && !ended) return std::nullopt;  // it is about to say why
   return story_of_gone(peer, words, *label_);
 }
@@ -103,7 +103,7 @@ void GlooCommunicator::throw_seen() { tell(*seen_); }
 void GlooCommunicator::tell(PeerStory story) {
   story.text.resize(std::min(story.text.size(), kLongestStory));
   try {
-    story = story_from_text(store_->set_once(kGlooStoryKey, story_to_text(story), kStoreAnswers));
+    story = story_from_text(store_->set_once(kStoryKey, story_to_text(story), kStoreAnswers));
   } catch (const std::exception&) {
     // Without the store every rank tells its own.
   }
@@ -122,13 +122,12 @@ MissingPeer GlooCommunicator::missing_peer(int peer) const {
 }
 
 // What the peer wrote when it ended; waits a little, for Gloo may have closed the connection before.
-std::string GlooCommunicator::last_words(int peer) const {
+std::string GlooCommunicator::last_words(int peer, const Deadline& deadline) const {
   try {
-    const Deadline deadline(kLastWords);
     bool ended = false;
     while (!ended && !deadline.passed()) {
       ended = process_ended(peer);
-      if (const std::optional<std::string> words = store_->get(gloo_end_key(peer), ended ? milliseconds{0} : kSlice)) {
+      if (const std::optional<std::string> words = store_->get(end_key(peer), ended ? milliseconds{0} : kSlice)) {
         return *words;
       }
     }
@@ -136,6 +135,14 @@ std::string GlooCommunicator::last_words(int peer) const {
     // The store is gone, perhaps with the peer.
   }
   return "";
+}
+
+// The others look in the store for why and how this rank ended.
+void GlooCommunicator::wait_for_ends() const {
+  const Deadline deadline(kLastWords);
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer != rank_) last_words(peer, deadline);
+  }
 }
 
 bool GlooCommunicator::process_ended(int peer) const {

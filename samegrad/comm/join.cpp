@@ -1,16 +1,27 @@
 #include "samegrad/comm/join.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "samegrad/base/deadline.h"
 #include "samegrad/base/error.h"
 #include "samegrad/comm/c10d_store.h"
 #include "samegrad/comm/gloo_communicator.h"
+#include "samegrad/comm/peer_story.h"
 #include "samegrad/comm/process_watch.h"
+#include "samegrad/comm/rank_end.h"
 #include "samegrad/comm/single_communicator.h"
 #include "samegrad/comm/store_file.h"
 
 namespace samegrad {
 namespace {
+
+using std::chrono::milliseconds;
+
+/// The store answers within this, or its keeper has gone or is stopped.
+constexpr milliseconds kStoreAnswers{500};
+/// Ranks that have come read within this what became of the meeting, or not at all.
+constexpr milliseconds kOthersRead{5'000};
 
 std::string joined_text(const WorkerEnvironment& environment) {
   return "joined " + environment.launcher + ": " + std::to_string(environment.world_size) + " ranks";
@@ -35,11 +46,34 @@ std::shared_ptr<StatusWriter> status_of(const WorkerEnvironment& environment) {
   return status;
 }
 
-JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::shared_ptr<C10dStore>& store, RankFacts mine,
-                          const std::shared_ptr<StatusWriter>& status, const std::string& backend, const JoinWait& wait,
-                          const std::string& option, StoreFile* file = nullptr) {
-  mine.status_fd = status->share();
-  Meeting meeting(*store, environment.rank, environment.world_size, wait);
+/// Why this rank, `rank`, leaves the meeting, for those that still wait in it.
+PeerStory story_of(const std::exception& error, int rank) {
+  if (const auto* const of_peer = dynamic_cast<const PeerError*>(&error)) {
+    const std::string_view line = error.what();
+    return {of_peer->culprit_rank(), std::string(line.substr(std::min(line.find(' '), line.size() - 1) + 1))};
+  }
+  return {rank, "rank " + std::to_string(rank) + " failed while the ranks joined: " + error.what()};
+}
+
+/// Nobody waits in vain for this rank, and the store does not go before the others know.
+void leave_meeting(C10dStore& store, const Meeting& meeting, const WorkerEnvironment& environment,
+                   const std::exception& error) {
+  try {
+    store.set_once(kStoryKey, story_to_text(story_of(error, environment.rank)), kStoreAnswers);
+    store.set(end_key(environment.rank), std::string(kRankFailed) + "\n" + error.what());
+    const Deadline deadline(kOthersRead);
+    for (int rank = 0; store.goes_with_this_process() && rank < environment.world_size; ++rank) {
+      if (meeting.has_come(rank)) store.get(end_key(rank), deadline.left());
+    }
+  } catch (const std::exception&) {
+    // The store has gone: nothing can be told.
+  }
+}
+
+JoinedRanks join_in_meeting(Meeting& meeting, const WorkerEnvironment& environment,
+                            const std::shared_ptr<C10dStore>& store, const RankFacts& mine,
+                            const std::shared_ptr<StatusWriter>& status, const std::string& backend,
+                            const JoinWait& wait, const std::string& option, StoreFile* file) {
   std::vector<RankFacts> ranks = meeting.exchange_facts(mine);
   if (file != nullptr) {
     refuse_ended(ranks, mine, file->path());
@@ -65,6 +99,19 @@ JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::share
       std::make_unique<GlooCommunicator>(store, environment.rank, std::move(ranks), wait.timeout, status);
   communicator->barrier({"join", 0, wait.timeout});
   return {std::move(communicator), joined_text(environment) + " talk over gloo, because " + reason};
+}
+
+JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::shared_ptr<C10dStore>& store, RankFacts mine,
+                          const std::shared_ptr<StatusWriter>& status, const std::string& backend, const JoinWait& wait,
+                          const std::string& option, StoreFile* file = nullptr) {
+  mine.status_fd = status->share();
+  Meeting meeting(*store, environment.rank, environment.world_size, wait);
+  try {
+    return join_in_meeting(meeting, environment, store, mine, status, backend, wait, option, file);
+  } catch (const std::exception& error) {
+    leave_meeting(*store, meeting, environment, error);
+    throw;
+  }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "samegrad/base/error.h"
-#include "samegrad/comm/gloo_end.h"
+#include "samegrad/comm/rank_end.h"
 #include "samegrad/comm/shm_region.h"
 
 namespace samegrad {
@@ -105,7 +105,7 @@ std::optional<PeerStory> LaunchedRanks::story() const {
     return PeerStory{told.culprit_rank.load(), std::string(text.begin(), std::find(text.begin(), text.end(), '\0'))};
   }
   const std::string content = content_of(store_fd_);
-  const std::optional<std::string_view> text = note(content, std::string("/") + kGlooStoryKey);
+  const std::optional<std::string_view> text = note(content, std::string("/") + kStoryKey);
   return text ? std::optional(story_from_text(*text)) : std::nullopt;
 }
 

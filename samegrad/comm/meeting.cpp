@@ -11,6 +11,8 @@
 #include "samegrad/base/error.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/comm/peer_messages.h"
+#include "samegrad/comm/peer_story.h"
+#include "samegrad/comm/rank_end.h"
 
 namespace samegrad {
 namespace {
@@ -52,6 +54,9 @@ std::string Meeting::await(const std::string& key, int from) const {
     if (std::optional<std::string> value = store_->get(key, std::min(kSlice, deadline_.left() + milliseconds{1}))) {
       return *std::move(value);
     }
+    if (const std::optional<std::string> told = store_->get(kStoryKey, milliseconds{0})) {
+      throw_story(story_from_text(*told), rank_, "launch");
+    }
     MissingPeer missing;
     missing.rank = from;
     const CallLabel label{"join", 0, wait_.timeout};
@@ -78,6 +83,8 @@ std::vector<RankFacts> Meeting::exchange_facts(const RankFacts& mine) {
   }
   return ranks;
 }
+
+bool Meeting::has_come(int rank) const { return store_->get(facts_key(rank), milliseconds{0}).has_value(); }
 
 Meeting::SharedMemory Meeting::share_memory(const std::vector<RankFacts>& ranks, std::shared_ptr<StatusWriter> status) {
   int fd = -1;

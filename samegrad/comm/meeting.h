@@ -29,7 +29,8 @@ class Meeting {
   Meeting(RendezvousStore& store, int rank, int world_size, JoinWait wait);
 
   /// Every rank's facts, by rank. Throws PeerError naming the first rank that does not come in time, InputError where
-  /// another process came as this rank, RunError where the wait was given up. Collective.
+  /// another process came as this rank, RunError where the wait was given up, the story (comm/peer_story.h) that
+  /// another rank has left under kStoryKey, where one has. Collective.
   std::vector<RankFacts> exchange_facts(const RankFacts& mine);
 
   struct SharedMemory {
@@ -39,6 +40,9 @@ class Meeting {
   /// The same outcome on every rank: all reach the memory that rank 0 makes, or none uses it. Only for ranks on one
   /// host. `status`: the record of this rank, where it has one already. Errors as exchange_facts. Collective.
   SharedMemory share_memory(const std::vector<RankFacts>& ranks, std::shared_ptr<StatusWriter> status = nullptr);
+
+  /// Whether `rank` has left its facts. Throws RunError where the store cannot be reached. Local.
+  bool has_come(int rank) const;
 
  private:
   std::string await(const std::string& key, int from) const;

@@ -7,11 +7,11 @@
 
 namespace samegrad {
 
-void throw_story(const PeerStory& story, int my_rank) {
+void throw_story(const PeerStory& story, int my_rank, std::string_view stage) {
   if (story.culprit_rank < 0 || story.culprit_rank == my_rank) {
-    throw RunError("comm", story.text);
+    throw RunError(stage, story.text);
   }
-  throw PeerError("comm", story.text, story.culprit_rank);
+  throw PeerError(stage, story.text, story.culprit_rank);
 }
 
 std::string story_to_text(const PeerStory& story) {

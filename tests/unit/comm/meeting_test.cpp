@@ -11,6 +11,8 @@
 #include <thread>
 
 #include "samegrad/base/error.h"
+#include "samegrad/comm/peer_story.h"
+#include "samegrad/comm/rank_end.h"
 
 namespace samegrad {
 namespace {
@@ -105,6 +107,19 @@ TEST(Meeting, ARankThatDoesNotComeIsNamed) {
   Meeting meeting(store, 0, 2, {milliseconds(50), {}});
   EXPECT_THAT(failure_of([&] { meeting.exchange_facts(facts_of(0)); }),
               HasSubstr("rank 1 did not come to 'join' within 0.05 s: it has not joined"));
+}
+
+TEST(Meeting, WhereARankHasToldWhyItFailedNobodyWaitsOn) {
+  MapStore store;
+  store.set(kStoryKey, story_to_text({2, "rank 2 failed"}));
+  Meeting meeting(store, 0, 3, {minutes(10), {}});
+  try {
+    meeting.exchange_facts(facts_of(0));
+    FAIL() << "it waited for nobody";
+  } catch (const PeerError& error) {
+    EXPECT_STREQ(error.what(), "[launch] rank 2 failed");
+    EXPECT_EQ(error.culprit_rank(), 2);
+  }
 }
 
 TEST(Meeting, AWaitThatIsGivenUpEndsLongBeforeItsTime) {
