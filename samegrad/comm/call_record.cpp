@@ -71,7 +71,10 @@ std::uint64_t call_mark(const CallRecord& call) {
   };
   add(numbers);
   add(call.bytes);
-  for (const std::uint64_t word : std::bit_cast<std::array<std::uint64_t, sizeof(call.name) / 8>>(call.name)) add(word);
+  for (const std::uint64_t word : std::bit_cast<std::array<std::uint64_t, sizeof(call.name) / 8>>(call.name)) {
+    if (word == 0) break;  // there the name has ended
+    add(word);
+  }
   return mark;
 }
 

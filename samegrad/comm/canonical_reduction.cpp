@@ -1,10 +1,9 @@
 #include "samegrad/comm/canonical_reduction.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
-#include <memory_resource>
+#include <optional>
 
 #include "samegrad/base/check.h"
 #include "samegrad/base/element_type.h"
@@ -27,7 +26,7 @@ struct ExchangeLayout {
   std::int64_t elements = 0;
   std::int64_t shard = 0;     ///< elements of a rank's shard; the last shards may reach past the end
   std::int64_t piece = 0;     ///< elements of each shard that are exchanged at once
-  std::int64_t subtrees = 0;  ///< most maximal subtrees of a rank: every rank sends that many for each shard
+  std::int64_t subtrees = 0;  ///< RankSubtrees::most: every rank sends that many for each shard
 
   /// Elements of `shard_owner`'s shard at offset `begin` of length `count` that really exist.
   std::int64_t existing(std::int64_t shard_owner, std::int64_t begin, std::int64_t count) const {
@@ -35,22 +34,11 @@ struct ExchangeLayout {
   }
 };
 
-/// For the plan of one exchange: where few kilobytes are exchanged, pieces of heap would be a tenth of the time.
-class SmallMemory {
- public:
-  std::pmr::memory_resource* resource() { return &resource_; }
-
- private:
-  std::array<std::byte, 2048> bytes_;
-  std::pmr::monotonic_buffer_resource resource_{bytes_.data(), bytes_.size()};
-};
-
 /// All ranks' maximal subtrees, left to right.
 struct RankSubtrees {
-  explicit RankSubtrees(std::pmr::memory_resource* memory) : all(memory), begin(memory) {}
-
-  std::pmr::vector<AtomRange> all;
-  std::pmr::vector<std::size_t> begin;  ///< by rank, and the end
+  std::vector<AtomRange> all;
+  std::vector<std::size_t> begin;  ///< by rank, and the end
+  std::size_t most = 0;            ///< of a rank
 
   std::span<const AtomRange> of(std::size_t rank) const {
     return std::span(all).subspan(begin[rank], begin[rank + 1] - begin[rank]);
@@ -58,23 +46,19 @@ struct RankSubtrees {
   std::size_t ranks() const { return begin.size() - 1; }
 };
 
-RankSubtrees rank_subtrees(std::span<const AtomRange> ranges, std::pmr::memory_resource* memory) {
+RankSubtrees rank_subtrees(std::span<const AtomRange> ranges) {
   std::int64_t atoms = 0;
   for (const AtomRange& range : ranges) {
     atoms += range.size();
   }
   SAMEGRAD_CHECK_OP(atoms, >, 0);
-  RankSubtrees subtrees(memory);
-  subtrees.begin.reserve(ranges.size() + 1);
-  subtrees.all.reserve(ranges.size());
+  RankSubtrees subtrees;
   for (const AtomRange& range : ranges) {
     subtrees.begin.push_back(subtrees.all.size());
-    if (range.size() == 1) {
-      subtrees.all.push_back(range);
-    } else if (range.size() > 1) {
-      const std::vector<AtomRange> nodes = maximal_subtrees(atoms, range);
-      subtrees.all.insert(subtrees.all.end(), nodes.begin(), nodes.end());
-    }
+    if (range.size() == 0) continue;
+    const std::vector<AtomRange> nodes = maximal_subtrees(atoms, range);
+    subtrees.all.insert(subtrees.all.end(), nodes.begin(), nodes.end());
+    subtrees.most = std::max(subtrees.most, nodes.size());
   }
   subtrees.begin.push_back(subtrees.all.size());
   return subtrees;
@@ -86,13 +70,34 @@ ExchangeLayout make_layout(std::int64_t elements, std::int64_t piece_bytes, std:
   layout.ranks = static_cast<std::int64_t>(subtrees.ranks());
   layout.elements = elements;
   layout.shard = round_up_to_blocks((elements + layout.ranks - 1) / layout.ranks);
-  for (std::size_t rank = 0; rank < subtrees.ranks(); ++rank) {
-    layout.subtrees = std::max(layout.subtrees, static_cast<std::int64_t>(subtrees.of(rank).size()));
-  }
+  layout.subtrees = static_cast<std::int64_t>(subtrees.most);
   const std::int64_t copies = layout.ranks * layout.subtrees;
   const std::int64_t fitting = piece_bytes / static_cast<std::int64_t>(element_size) / copies;
   layout.piece = std::min(layout.shard, std::max(kBlockElements, fitting / kBlockElements * kBlockElements));
   return layout;
+}
+
+/// What follows from the ranges of the ranks alone, and room for the addresses of an exchange in place.
+template <typename Element>
+struct RangesPlan {
+  explicit RangesPlan(std::span<const AtomRange> of)
+      : ranges(of.begin(), of.end()), subtrees(rank_subtrees(of)), tree(subtrees.all) {}
+
+  std::vector<AtomRange> ranges;
+  RankSubtrees subtrees;
+  TreeSum<Element> tree;
+  ExchangedMemory memory{};
+  std::vector<const Element*> leaves{};
+  std::vector<Element*> results{};
+};
+
+/// The plan of this thread's last exchange, which is mostly of the same ranges: where few kilobytes are exchanged, a
+/// new plan would be a tenth of the time.
+template <typename Element>
+RangesPlan<Element>& plan_of(std::span<const AtomRange> ranges) {
+  thread_local std::optional<RangesPlan<Element>> plan;
+  if (!plan || !std::ranges::equal(plan->ranges, ranges)) plan.emplace(ranges);
+  return *plan;
 }
 
 template <typename Element>
@@ -170,14 +175,14 @@ class PieceExchange {
 
 /// In messages, piece by piece.
 template <typename Element>
-void reduce_in_pieces(Communicator& comm, const ExchangeLayout& layout, const RankSubtrees& subtrees,
-                      TreeSum<Element>& tree, std::span<const SubtreeGradient<Element>> mine, std::span<Element> result,
-                      double divisor, const CallLabel& label) {
-  PieceExchange<Element> exchange(layout, subtrees);
+void reduce_in_pieces(Communicator& comm, const ExchangeLayout& layout, RangesPlan<Element>& plan,
+                      std::span<const SubtreeGradient<Element>> mine, std::span<Element> result, double divisor,
+                      const CallLabel& label) {
+  PieceExchange<Element> exchange(layout, plan.subtrees);
   for (std::int64_t begin = 0; begin < layout.shard; begin += layout.piece) {
     const std::int64_t count = std::min(layout.piece, layout.shard - begin);
     exchange.distribute(comm, mine, begin, count, label);
-    exchange.gather(comm, exchange.sum(tree, count, divisor), begin, result, label);
+    exchange.gather(comm, exchange.sum(plan.tree, count, divisor), begin, result, label);
   }
 }
 
@@ -186,32 +191,31 @@ void reduce_in_pieces(Communicator& comm, const ExchangeLayout& layout, const Ra
 /// puts the finished shard into every rank's result, which may be where one of these subtrees was. So each element is
 /// read once for each subtree and written once for each rank, and two meetings are enough.
 template <typename Element>
-bool reduce_in_place(Communicator& comm, const ExchangeLayout& layout, const RankSubtrees& subtrees,
-                     TreeSum<Element>& tree, std::span<const SubtreeGradient<Element>> mine, std::span<Element> result,
-                     double divisor, const CallLabel& label, std::pmr::memory_resource* small_memory) {
+bool reduce_in_place(Communicator& comm, const ExchangeLayout& layout, RangesPlan<Element>& plan,
+                     std::span<const SubtreeGradient<Element>> mine, std::span<Element> result, double divisor,
+                     const CallLabel& label) {
   auto* const shares = comm.shares_gradient_memory();
   if (shares == nullptr) return false;
-  ExchangedMemory memory{std::vector<const std::byte*>(static_cast<std::size_t>(layout.subtrees)),
-                         reinterpret_cast<std::byte*>(result.data())};
-  for (std::size_t i = 0; i < mine.size(); ++i) memory.parts[i] = reinterpret_cast<const std::byte*>(mine[i].values);
+  plan.memory.result = reinterpret_cast<std::byte*>(result.data());
+  plan.memory.parts.assign(plan.subtrees.most, nullptr);
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    plan.memory.parts[i] = reinterpret_cast<const std::byte*>(mine[i].values);
+  }
   const auto me = static_cast<std::size_t>(comm.rank());
   const auto work = [&](std::span<const ExchangedMemory> all) {
     const std::int64_t begin = comm.rank() * layout.shard;
-    std::pmr::vector<const Element*> leaves(small_memory);
-    leaves.reserve(subtrees.all.size());
-    std::pmr::vector<Element*> results(small_memory);
-    results.reserve(all.size());
-    results.push_back(reinterpret_cast<Element*>(all[me].result) + begin);
+    plan.leaves.clear();
+    plan.results.assign(1, reinterpret_cast<Element*>(all[me].result) + begin);
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      for (std::size_t i = 0; i < subtrees.of(rank).size(); ++i) {
+      for (std::size_t i = 0; i < plan.subtrees.of(rank).size(); ++i) {
         const auto* const part = reinterpret_cast<const Element*>(all[rank].parts[i]);
-        leaves.push_back(part == nullptr ? nullptr : part + begin);
+        plan.leaves.push_back(part == nullptr ? nullptr : part + begin);
       }
-      if (rank != me) results.push_back(reinterpret_cast<Element*>(all[rank].result) + begin);
+      if (rank != me) plan.results.push_back(reinterpret_cast<Element*>(all[rank].result) + begin);
     }
-    tree.run(leaves, results, layout.existing(comm.rank(), 0, layout.shard), divisor);
+    plan.tree.run(plan.leaves, plan.results, layout.existing(comm.rank(), 0, layout.shard), divisor);
   };
-  return shares->exchange_in_place(memory, result.size_bytes(), std::ref(work), label);
+  return shares->exchange_in_place(plan.memory, result.size_bytes(), std::ref(work), label);
 }
 
 template <typename Element>
@@ -220,11 +224,10 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
                       CallLabel label) {
   label.dtype = kElementTypeOf<Element> == ElementType::kFloat64 ? CallDtype::kFloat64 : CallDtype::kFloat32;
   SAMEGRAD_CHECK_OP(static_cast<int>(ranges.size()), ==, comm.size());
-  SmallMemory memory;
-  const RankSubtrees subtrees = rank_subtrees(ranges, memory.resource());
-  check_subtrees<Element>(mine, subtrees.of(static_cast<std::size_t>(comm.rank())));
+  RangesPlan<Element>& plan = plan_of<Element>(ranges);
+  check_subtrees<Element>(mine, plan.subtrees.of(static_cast<std::size_t>(comm.rank())));
   const ExchangeLayout layout =
-      make_layout(static_cast<std::int64_t>(result.size()), comm.piece_bytes(), sizeof(Element), subtrees);
+      make_layout(static_cast<std::int64_t>(result.size()), comm.piece_bytes(), sizeof(Element), plan.subtrees);
   if (comm.size() == 1) {
     if (mine[0].values == nullptr) {
       std::ranges::fill(result, Element{0});
@@ -234,9 +237,8 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
     divide_gradient(result.data(), static_cast<std::int64_t>(result.size()), divisor);
     return {};
   }
-  TreeSum<Element> tree(subtrees.all, memory.resource());
-  if (!reduce_in_place(comm, layout, subtrees, tree, mine, result, divisor, label, memory.resource())) {
-    reduce_in_pieces(comm, layout, subtrees, tree, mine, result, divisor, label);
+  if (!reduce_in_place(comm, layout, plan, mine, result, divisor, label)) {
+    reduce_in_pieces(comm, layout, plan, mine, result, divisor, label);
   }
   const std::int64_t bytes = static_cast<std::int64_t>(sizeof(Element)) * layout.shard * (layout.subtrees + 1);
   return {(layout.ranks - 1) * bytes, (layout.ranks - 1) * bytes};
@@ -246,8 +248,8 @@ ExchangeVolume reduce(Communicator& comm, std::span<const AtomRange> ranges,
 
 ExchangeCost exchange_cost(std::span<const AtomRange> ranges, std::int64_t elements, std::int64_t element_bytes,
                            std::int64_t piece_bytes) {
-  const ExchangeLayout layout = make_layout(elements, piece_bytes, static_cast<std::size_t>(element_bytes),
-                                            rank_subtrees(ranges, std::pmr::get_default_resource()));
+  const ExchangeLayout layout =
+      make_layout(elements, piece_bytes, static_cast<std::size_t>(element_bytes), rank_subtrees(ranges));
   ExchangeCost cost{.subtrees = layout.subtrees, .shard = layout.shard, .volume = {}};
   if (layout.ranks == 1) return cost;
   cost.pieces = (layout.shard + layout.piece - 1) / layout.piece;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace samegrad {
@@ -19,10 +20,14 @@ class SharedWords {
   static constexpr std::size_t kWords = sizeof(T) / sizeof(std::uint64_t);
 
  public:
-  void store(const T& value) {
-    const auto plain = std::bit_cast<std::array<std::uint64_t, kWords>>(value);
-    for (std::size_t i = 0; i < kWords; ++i) {
-      words_[i].store(plain[i], std::memory_order_release);
+  void store(const T& value) { store_part(value, 0, sizeof(T)); }
+
+  /// Only the words in which bytes [begin, end) of `value` lie: each must be true by itself.
+  void store_part(const T& value, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin / sizeof(std::uint64_t); i * sizeof(std::uint64_t) < end; ++i) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, reinterpret_cast<const std::byte*>(&value) + i * sizeof(word), sizeof(word));
+      words_[i].store(word, std::memory_order_release);
     }
   }
 

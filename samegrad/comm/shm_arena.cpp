@@ -35,11 +35,11 @@ void ShmArena::give_back(std::size_t offset, std::size_t bytes) {
   free_[bytes].push_back(offset);
 }
 
-std::optional<std::uint64_t> ShmArena::offset_of(const std::byte* place, std::size_t bytes) const {
+std::uint64_t ShmArena::offset_of(const std::byte* place, std::size_t bytes) const {
   const std::span<std::byte> arena = region_->arena(rank_);
   const auto begin = reinterpret_cast<std::uintptr_t>(place);
   const auto base = reinterpret_cast<std::uintptr_t>(arena.data());
-  if (begin < base || begin - base > arena.size() || bytes > arena.size() - (begin - base)) return std::nullopt;
+  if (begin < base || begin - base > arena.size() || bytes > arena.size() - (begin - base)) return kElsewhere;
   return begin - base;
 }
 

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "samegrad/comm/gradient_memory.h"
@@ -20,8 +20,9 @@ class ShmArena final : public GradientMemory, public std::enable_shared_from_thi
   ShmArena(std::shared_ptr<ShmRegion> region, int rank) : region_(std::move(region)), rank_(rank) {}
 
   std::shared_ptr<std::byte> allocate(std::size_t bytes) override;
-  /// Where `bytes` at `place` lie in the arena; none where they are elsewhere. Local.
-  std::optional<std::uint64_t> offset_of(const std::byte* place, std::size_t bytes) const;
+  static constexpr std::uint64_t kElsewhere = std::numeric_limits<std::uint64_t>::max();
+  /// Where `bytes` at `place` lie in the arena; kElsewhere where they do not. Local.
+  std::uint64_t offset_of(const std::byte* place, std::size_t bytes) const;
   /// What is given back from now on is not used again. Local.
   void close();
 

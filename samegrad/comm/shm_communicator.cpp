@@ -188,17 +188,17 @@ void ShmCommunicator::run(CallRecord call, const std::function<void(const CallRe
 }
 
 void ShmCommunicator::meet(const CallRecord& call, const CallLabel& label, bool begins_call) {
-  publish(call);
+  publish(call, begins_call);
   if (begins_call) status_->enter(call);  // while the others learn of it
   wait_for_all(label, begins_call);
 }
 
 // A rank that sleeps says so before it looks at the word again, and this one looks for sleepers after it has changed
 // it: one of the two sees the other.
-void ShmCommunicator::publish(const CallRecord& call) {
+void ShmCommunicator::publish(const CallRecord& call, bool begins_call) {
   ShmRankRecord& mine = region_->record(rank_);
   mine.calls[published_ % 2].store(call);
-  mine.call_marks[published_ % 2].store(call_mark(call), std::memory_order_relaxed);
+  if (begins_call) mine.call_marks[published_ % 2].store(call_mark(call), std::memory_order_relaxed);
   // Asked for while the store below, which takes as long, is on its way.
   for (int peer = 0; peer < size(); ++peer) __builtin_prefetch(&region_->record(peer).published);
   mine.published.store(++published_, std::memory_order_seq_cst);

@@ -59,13 +59,14 @@ class ShmCommunicator final : public Communicator, public KeepsStatus, public Sh
   void run(CallRecord call, const std::function<void(const CallRecord& call)>& move_all);
   void move(const Plan& plan, const CallLabel& label);
   void meet(const CallRecord& call, const CallLabel& label, bool begins_call);
-  void publish(const CallRecord& call);
+  void publish(const CallRecord& call, bool begins_call);
   // In place: shm_exchange.cpp.
   void post(const ExchangedMemory& mine, std::size_t bytes);
   bool read_posts(std::size_t parts, std::size_t bytes);
   // Waiting: shm_wait.cpp.
-  void spin();
+  bool spin();
   void wait_for_all(const CallLabel& label, bool begins_call);
+  void sleep_until_all_came(const CallLabel& label, bool begins_call);
   bool arrived(int peer) const;
   int first_missing() const;
   void throw_if_peer_is_gone(int peer, const CallLabel& label);

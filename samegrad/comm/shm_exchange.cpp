@@ -1,7 +1,7 @@
 // The exchange in place: ranks say where their memory lies, work in each other's, and meet again.
 #include <algorithm>
 #include <cstring>
-#include <limits>
+#include <functional>
 
 #include "samegrad/base/check.h"
 #include "samegrad/comm/cache_lines.h"
@@ -10,10 +10,9 @@
 namespace samegrad {
 namespace {
 
-/// An offset in a rank's arena, or one of these.
+/// An offset in a rank's arena, ShmArena::kElsewhere, or:
 using Place = std::uint64_t;
-constexpr Place kNothing = std::numeric_limits<Place>::max();
-constexpr Place kElsewhere = kNothing - 1;
+constexpr Place kNothing = ShmArena::kElsewhere - 1;
 
 /// A part of a core's first cache.
 constexpr std::size_t kFewBytes = 16'384;
@@ -24,10 +23,9 @@ constexpr std::size_t kFewBytes = 16'384;
 void ShmCommunicator::post(const ExchangedMemory& mine, std::size_t bytes) {
   const std::uint32_t slot = published_ % 2;
   auto& places = region_->record(rank_).places;
-  const auto place_of = [&](const std::byte* memory) { return arena_->offset_of(memory, bytes).value_or(kElsewhere); };
-  places[0][slot].store(place_of(mine.result), std::memory_order_relaxed);
+  places[0][slot].store(arena_->offset_of(mine.result, bytes), std::memory_order_relaxed);
   for (std::size_t i = 0; i < mine.parts.size(); ++i) {
-    const Place place = mine.parts[i] == nullptr ? kNothing : place_of(mine.parts[i]);
+    const Place place = mine.parts[i] == nullptr ? kNothing : arena_->offset_of(mine.parts[i], bytes);
     places[i + 1][slot].store(place, std::memory_order_relaxed);
   }
 }
@@ -42,7 +40,7 @@ bool ShmCommunicator::read_posts(std::size_t parts, std::size_t bytes) {
     posted.parts.assign(parts, nullptr);
     for (std::size_t i = 0; i <= parts; ++i) {
       const Place place = places[i][slot].load(std::memory_order_relaxed);
-      if (place == kElsewhere) return false;
+      if (place == ShmArena::kElsewhere) return false;
       if (place == kNothing && i > 0) continue;
       SAMEGRAD_CHECK_OP(place, <=, arena.size());
       SAMEGRAD_CHECK_OP(bytes, <=, arena.size() - place);
@@ -61,7 +59,7 @@ bool ShmCommunicator::exchange_in_place(const ExchangedMemory& mine, std::size_t
                                         const CallLabel& label) {
   if (region_->arena(rank_).empty() || mine.parts.size() >= kMostPlaces) return false;  // on all ranks
   bool in_place = false;
-  run(record_call(CallOperation::kReduce, 0, bytes, label), [&](const CallRecord& call) {
+  const auto exchange = [&](const CallRecord& call) {
     post(mine, bytes);
     meet(call, label, /*begins_call=*/true);
     in_place = read_posts(mine.parts.size(), bytes);
@@ -69,7 +67,8 @@ bool ShmCommunicator::exchange_in_place(const ExchangedMemory& mine, std::size_t
     work(posted_);
     meet(call, label, /*begins_call=*/false);
     if (bytes <= kFewBytes) prefetch_for_writing(mine.result, bytes);  // a part was written by others, is used at once
-  });
+  };
+  run(record_call(CallOperation::kReduce, 0, bytes, label), std::ref(exchange));
   return in_place;
 }
 

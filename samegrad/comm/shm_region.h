@@ -32,7 +32,7 @@ struct ShmRankRecord {
   alignas(64) std::atomic<std::uint32_t> published;
   /// Ranks that sleep on it, or died while they did.
   std::atomic<std::uint32_t> sleepers;
-  /// call_mark of `calls`, on the line that whoever waits reads anyway.
+  /// call_mark of `calls` where it begins, on the line that whoever waits reads anyway.
   std::array<std::atomic<std::uint64_t>, 2> call_marks;
   /// Where the memory of an exchange in place lies, by place and slot (shm_exchange.cpp): the first two, which are all
   /// that most exchanges have, are on that line too.

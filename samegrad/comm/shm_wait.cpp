@@ -39,21 +39,28 @@ int ShmCommunicator::first_missing() const {
 /// A rank that waits looks for about 20 microseconds before it sleeps; most peers arrive within that, and a sleep costs
 /// more. In vain where the peer is far behind, or needs this very core, because something else runs on the other: so
 /// each time in vain the next spin is half as long, and where spinning has helped it is as long as ever.
-void ShmCommunicator::spin() {
+bool ShmCommunicator::spin() {
   int spun = 0;
-  while (spun < spins_ && first_missing() < size()) {
+  bool all_came = first_missing() == size();
+  while (!all_came && spun < spins_) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
     ++spun;
+    all_came = first_missing() == size();
   }
-  if (spun == 0) return;
-  spins_ = spun < spins_ ? most_spins_ : std::max(spins_ / 2, std::min(kLeastSpins, most_spins_));
+  if (spun > 0) spins_ = all_came ? most_spins_ : std::max(spins_ / 2, std::min(kLeastSpins, most_spins_));
+  return all_came;
 }
 
 // The only place where a rank waits for others. Where a call begins, its ranks must have called the same.
 void ShmCommunicator::wait_for_all(const CallLabel& label, bool begins_call) {
-  spin();
+  if (!spin()) sleep_until_all_came(label, begins_call);
+  if (begins_call) throw_if_calls_differ();
+}
+
+// Apart from the above, where few kilobytes are exchanged in the time of a few looks at the clock.
+void ShmCommunicator::sleep_until_all_came(const CallLabel& label, bool begins_call) {
   const Deadline deadline(label.timeout);
   for (int missing = first_missing(); missing < size(); missing = first_missing()) {
     throw_if_told();
@@ -72,7 +79,6 @@ void ShmCommunicator::wait_for_all(const CallLabel& label, bool begins_call) {
     }
     record.sleepers.fetch_sub(1, std::memory_order_relaxed);
   }
-  if (begins_call) throw_if_calls_differ();
 }
 
 // A peer may publish and end right away: it is gone only where it had not arrived before.

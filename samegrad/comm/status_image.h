@@ -49,6 +49,7 @@ struct StatusMoment {
 
 /// Moment number n is in slot n % 2, and `current` is n once it is whole: the writer fills the other slot meanwhile, so
 /// that one whole moment is there at every instant. A reader that finds `current` unchanged afterwards has read one.
+/// What changes most often, `state` and the times of progress, the writer may change in place.
 struct StatusImage {
   SharedWords<StatusIdentity> identity;
   std::atomic<std::uint64_t> current;

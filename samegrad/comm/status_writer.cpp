@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <system_error>
@@ -59,6 +60,7 @@ StatusWriter::StatusWriter(int rank, int world_size) {
   identity_.start_time = process_start_time(identity_.pid);
   identity_.started_realtime_ns = realtime_ns();
   identity_.started_monotonic_ns = monotonic_ns();
+  realtime_ahead_ns_ = identity_.started_realtime_ns - identity_.started_monotonic_ns;
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   put_text(identity_.host, host.data());
@@ -128,7 +130,9 @@ void StatusWriter::set_phase(std::string_view phase, std::int64_t update) {
   const SpinLock lock(busy_);
   put_text(moment_.phase, phase);
   moment_.update = std::max<std::int64_t>(0, update);
-  publish();
+  const std::int64_t now = monotonic_ns();
+  realtime_ahead_ns_ = realtime_ns() - now;
+  publish(now);
 }
 
 void StatusWriter::enter(const CallRecord& call) {
@@ -139,34 +143,42 @@ void StatusWriter::enter(const CallRecord& call) {
   moment_.dtype = static_cast<std::uint32_t>(call.dtype);
   moment_.bytes = call.bytes;
   moment_.call_update = std::max<std::int64_t>(0, call.update);
-  put_text(moment_.name, call.name.data());
+  moment_.name = call.name;
   ++moment_.collectives;
-  moment_.entered_realtime_ns = realtime_ns();
+  moment_.entered_realtime_ns = call.entered_ns + realtime_ahead_ns_;
   moment_.entered_monotonic_ns = call.entered_ns;
-  publish(moment_.entered_realtime_ns, moment_.entered_monotonic_ns);
+  publish(call.entered_ns);
 }
 
 void StatusWriter::leave() {
   const SpinLock lock(busy_);
+  if (ended_) return;
   moment_.state = static_cast<std::uint32_t>(RankState::kRunning);
-  publish();
+  note_progress(monotonic_ns());
+  for (StatusImage* const image : images_) {
+    auto& moment = image->moments[current_ % 2];
+    moment.store_part(moment_, offsetof(StatusMoment, state), offsetof(StatusMoment, operation));
+    moment.store_part(moment_, offsetof(StatusMoment, progress_realtime_ns), offsetof(StatusMoment, phase));
+  }
 }
 
 void StatusWriter::end(RankState state) {
   const SpinLock lock(busy_);
   moment_.state = static_cast<std::uint32_t>(state);
-  publish();
+  publish(monotonic_ns());
   ended_ = true;
 }
 
-void StatusWriter::publish() { publish(realtime_ns(), monotonic_ns()); }
-
-void StatusWriter::publish(std::int64_t now_realtime_ns, std::int64_t now_monotonic_ns) {
+void StatusWriter::publish(std::int64_t now_monotonic_ns) {
   if (ended_) return;
-  moment_.progress_realtime_ns = now_realtime_ns;
-  moment_.progress_monotonic_ns = now_monotonic_ns;
+  note_progress(now_monotonic_ns);
   ++current_;
   for (StatusImage* const image : images_) store(*image, current_, moment_);
+}
+
+void StatusWriter::note_progress(std::int64_t now_monotonic_ns) {
+  moment_.progress_realtime_ns = now_monotonic_ns + realtime_ahead_ns_;
+  moment_.progress_monotonic_ns = now_monotonic_ns;
 }
 
 }  // namespace samegrad

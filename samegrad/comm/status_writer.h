@@ -41,13 +41,14 @@ class StatusWriter {
   void end(RankState state);
 
  private:
-  void publish();
-  void publish(std::int64_t now_realtime_ns, std::int64_t now_monotonic_ns);
+  void publish(std::int64_t now_monotonic_ns);
+  void note_progress(std::int64_t now_monotonic_ns);
   StatusBytes bytes_now() const;
   bool take(StatusImage* image);
 
   StatusIdentity identity_;
   StatusMoment moment_;
+  std::int64_t realtime_ahead_ns_;  ///< of monotonic_ns(), when the phase began: one clock is enough for a call
   std::uint64_t current_ = 0;
   bool ended_ = false;
   std::vector<StatusImage*> images_;

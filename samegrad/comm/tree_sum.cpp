@@ -27,8 +27,7 @@ void add(const double* left, const double* right, double* sum, std::int64_t coun
 }  // namespace
 
 template <typename Element>
-TreeSum<Element>::TreeSum(std::span<const AtomRange> leaves, std::pmr::memory_resource* memory)
-    : leaves_(leaves.size()), steps_(memory) {
+TreeSum<Element>::TreeSum(std::span<const AtomRange> leaves) : leaves_(leaves.size()) {
   SAMEGRAD_CHECK_OP(leaves.size(), >, 0U);
   std::size_t next = 0;
   add_steps(leaves, {0, leaves.back().end}, next, 0);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -14,9 +13,8 @@ namespace samegrad {
 template <typename Element>
 class TreeSum {
  public:
-  /// `leaves`: nodes of T(0, leaves.back().end), left to right, that cover it. `memory`: for the plan. Local.
-  explicit TreeSum(std::span<const AtomRange> leaves,
-                   std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+  /// `leaves`: nodes of T(0, leaves.back().end), left to right, that cover it. Local.
+  explicit TreeSum(std::span<const AtomRange> leaves);
 
   /// Each of `results` [count] = the tree over `leaves` [leaf][count], nullptr being +0, divided by `divisor`. A result
   /// may be one of the leaves, and is else apart from all. Local.
@@ -36,7 +34,7 @@ class TreeSum {
                  std::int64_t count, double divisor);
 
   std::size_t leaves_;
-  std::pmr::vector<Step> steps_;
+  std::vector<Step> steps_;
   std::vector<Element> rows_;  // a block each
 };
 
