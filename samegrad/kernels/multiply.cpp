@@ -27,7 +27,7 @@ struct FreeAligned {
 };
 
 float* packing_space() {
-  constexpr std::size_t kBytes = kMultiplyDepth * kMultiplyColumns * sizeof(float);
+  constexpr std::size_t kBytes = kMultiplyPacked * sizeof(float);
   thread_local const std::unique_ptr<float[], FreeAligned> kSpace(
       static_cast<float*>(::operator new[](kBytes, std::align_val_t{64})));
   return kSpace.get();

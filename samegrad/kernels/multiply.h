@@ -27,7 +27,10 @@ void multiply(const MatrixView<double>& a, const MatrixView<double>& b, std::int
               std::int64_t depth, const double* bias, double* c);
 
 inline constexpr std::int64_t kMultiplyDepth = 256;
-/// Columns of b that are worked on together, in `packed` of the kernel: kMultiplyDepth x kMultiplyColumns floats.
+/// Columns of b that are worked on together, and rows of a, which stay in the second cache.
 inline constexpr std::int64_t kMultiplyColumns = 512;
+inline constexpr std::int64_t kMultiplyRows = 192;
+/// Floats of `packed` of the kernel: of b, then of a.
+inline constexpr std::int64_t kMultiplyPacked = kMultiplyDepth * (kMultiplyColumns + kMultiplyRows);
 
 }  // namespace samegrad

@@ -1,6 +1,7 @@
 // A tile of c stays in registers while the depth goes by: kTileRows rows of a, one value at a time, against two
-// registers of a row of b, whose columns are packed side by side first (Goto and van de Geijn, "Anatomy of
-// high-performance matrix multiplication", TOMS 2008). Compiled with contraction: each term is one fused multiply-add.
+// registers of a row of b, whose columns are packed side by side first, as a's rows are where it pays (Goto and van de
+// Geijn, "Anatomy of high-performance matrix multiplication", TOMS 2008). Compiled with contraction: each term is one
+// fused multiply-add.
 #include "samegrad/kernels/multiply.h"
 
 #include <cstdint>
@@ -22,7 +23,6 @@ using Register [[gnu::vector_size(kRegisterBytes)]] = float;
 using Four [[gnu::vector_size(16)]] = float;
 constexpr int kWide = kRegisterBytes / 4;
 constexpr std::int64_t kTileColumns = std::int64_t{2} * kWide;
-constexpr std::int64_t kRowsTogether = 192;  // of a, which stay in the second cache
 
 template <typename Value>
 [[gnu::always_inline]] inline Value load_as(const float* from) {
@@ -109,22 +109,28 @@ void edge_tile(TilePlace place, std::int64_t rows, std::int64_t columns) {
   }
 }
 
+/// The 4 x 4 values of four rows as their columns.
+[[gnu::always_inline]] inline void transpose_four(const float* from, std::int64_t row_stride, Four (&columns)[4]) {
+  const auto a = load_as<Four>(from);
+  const auto b = load_as<Four>(from + row_stride);
+  const auto c = load_as<Four>(from + 2 * row_stride);
+  const auto d = load_as<Four>(from + 3 * row_stride);
+  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const Four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const Four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  columns[0] = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
+  columns[1] = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
+  columns[2] = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+  columns[3] = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+}
+
 /// Rows p..p+3 of a panel from columns that lie one after another, four by four.
 [[gnu::always_inline]] inline void pack_four(const float* from, std::int64_t column_stride, float* to) {
   for (int j = 0; j < kTileColumns; j += 4) {
-    const float* const at = from + j * column_stride;
-    const auto a = load_as<Four>(at);
-    const auto b = load_as<Four>(at + column_stride);
-    const auto c = load_as<Four>(at + 2 * column_stride);
-    const auto d = load_as<Four>(at + 3 * column_stride);
-    const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-    const Four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-    const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-    const Four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-    store_as<Four>(to + j, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
-    store_as<Four>(to + kTileColumns + j, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
-    store_as<Four>(to + 2 * kTileColumns + j, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
-    store_as<Four>(to + 3 * kTileColumns + j, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+    Four rows[4];
+    transpose_four(from + j * column_stride, column_stride, rows);
+    for (int p = 0; p < 4; ++p) store_as(to + p * kTileColumns + j, rows[p]);
   }
 }
 
@@ -160,6 +166,50 @@ void pack(const MatrixView<float>& b, std::int64_t depth, std::int64_t columns, 
   }
 }
 
+/// Columns p..p+3 of a whole panel of a, whose rows lie in one piece each.
+[[gnu::always_inline]] inline void pack_tile_rows(const float* from, std::int64_t row_stride, float* to) {
+  constexpr int kGroups = kTileRows / 4;
+  constexpr int kRest = kTileRows % 4;
+  static_assert(kRest == 0 || kRest == 2);
+  Four groups[kGroups + 1][4];
+#pragma GCC unroll 4
+  for (int g = 0; g < kGroups; ++g) transpose_four(from + 4 * g * row_stride, row_stride, groups[g]);
+  if constexpr (kRest > 0) transpose_four(from + (kTileRows - 4) * row_stride, row_stride, groups[kGroups]);
+#pragma GCC unroll 4
+  for (int p = 0; p < 4; ++p, to += kTileRows) {
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroups; ++g) store_as(to + 4 * g, groups[g][p]);
+    if constexpr (kRest > 0) store_as(to + kTileRows - 4, groups[kGroups][p]);
+  }
+}
+
+/// A packed a is read in one stream, again for each panel of b. Where those are few, it pays only for columns of a that
+/// lie in one piece each and far apart, which else share the first cache's few places for memory of such a distance.
+bool pays_to_pack(const MatrixView<float>& a, std::int64_t columns) {
+  constexpr std::int64_t kMany = 256;
+  return columns >= kMany || (a.row_stride == 1 && a.column_stride >= kMany);
+}
+
+/// a as panels of kTileRows rows, each column after column; in the last, rows that a does not have are left as they
+/// are.
+void pack_left(const MatrixView<float>& a, std::int64_t rows, std::int64_t depth, float* to) {
+  for (std::int64_t i = 0; i < rows; i += kTileRows, to += depth * kTileRows) {
+    const float* const from = a.values + i * a.row_stride;
+    const std::int64_t high = rows - i < kTileRows ? rows - i : kTileRows;
+    std::int64_t p = 0;
+    if (a.column_stride == 1 && high == kTileRows) {
+      for (; p + 4 <= depth; p += 4) pack_tile_rows(from + p, a.row_stride, to + p * kTileRows);
+    } else if (a.row_stride == 1 && high == kTileRows) {
+      for (; p < depth; ++p) {
+        __builtin_memcpy(to + p * kTileRows, from + p * a.column_stride, kTileRows * sizeof(float));
+      }
+    }
+    for (; p < depth; ++p) {
+      for (std::int64_t r = 0; r < high; ++r) to[p * kTileRows + r] = from[r * a.row_stride + p * a.column_stride];
+    }
+  }
+}
+
 }  // namespace
 
 void multiply(const MatrixView<float>& left, const MatrixView<float>& right, std::int64_t rows, std::int64_t columns,
@@ -167,20 +217,26 @@ void multiply(const MatrixView<float>& left, const MatrixView<float>& right, std
   const MatrixView<float> nothing{};  // in place of matrices without elements: their pointers may be null
   const MatrixView<float>& a = depth > 0 ? left : nothing;
   const MatrixView<float>& b = depth > 0 ? right : nothing;
+  const bool packs_a = pays_to_pack(a, columns);
+  float* const packed_left = packed + kMultiplyDepth * kMultiplyColumns;
   for (std::int64_t j0 = 0; j0 < columns; j0 += kMultiplyColumns) {
     const std::int64_t wide = columns - j0 < kMultiplyColumns ? columns - j0 : kMultiplyColumns;
     std::int64_t p0 = 0;
     do {  // once without depth, too: then c is the bias
       const std::int64_t deep = depth - p0 < kMultiplyDepth ? depth - p0 : kMultiplyDepth;
       pack({b.values + p0 * b.row_stride + j0 * b.column_stride, b.row_stride, b.column_stride}, deep, wide, packed);
-      for (std::int64_t i0 = 0; i0 < rows; i0 += kRowsTogether) {
-        const std::int64_t end = rows - i0 < kRowsTogether ? rows : i0 + kRowsTogether;
+      for (std::int64_t i0 = 0; i0 < rows; i0 += kMultiplyRows) {
+        const std::int64_t end = rows - i0 < kMultiplyRows ? rows : i0 + kMultiplyRows;
+        const MatrixView<float> block{a.values + i0 * a.row_stride + p0 * a.column_stride, a.row_stride,
+                                      a.column_stride};
+        if (packs_a) pack_left(block, end - i0, deep, packed_left);
         for (std::int64_t j = 0; j < wide; j += kTileColumns) {
           for (std::int64_t i = i0; i < end; i += kTileRows) {
             const std::int64_t high = end - i < kTileRows ? end - i : kTileRows;
-            const TilePlace place{.a = a.values + i * a.row_stride + p0 * a.column_stride,
-                                  .row_stride = a.row_stride,
-                                  .depth_stride = a.column_stride,
+            const std::int64_t row = i - i0;
+            const TilePlace place{.a = packs_a ? packed_left + row * deep : block.values + row * block.row_stride,
+                                  .row_stride = packs_a ? 1 : block.row_stride,
+                                  .depth_stride = packs_a ? kTileRows : block.column_stride,
                                   .b = packed + j * deep,
                                   .depth = deep,
                                   .c = c + i * columns + j0 + j,

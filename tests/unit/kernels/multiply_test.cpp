@@ -49,7 +49,7 @@ struct Operands {
 };
 
 std::vector<float> run(Multiply* kernel, const Operands& of, const float* bias) {
-  std::vector<float> packed(kMultiplyDepth * kMultiplyColumns);
+  std::vector<float> packed(kMultiplyPacked);
   std::vector<float> c(static_cast<std::size_t>(of.shape.rows * of.shape.columns), -7.0F);
   kernel(of.a, of.b, of.shape.rows, of.shape.columns, of.shape.depth, bias, c.data(), packed.data());
   return c;
@@ -76,8 +76,9 @@ double error(const std::vector<float>& c, const Operands& of, const float* bias)
   return most;
 }
 
-const std::vector<Shape> kShapes = {{1, 1, 1},   {0, 5, 3},    {7, 3, 0},     {7, 17, 5},    {12, 32, 128},
-                                    {13, 33, 7}, {193, 40, 9}, {25, 513, 12}, {11, 65, 257}, {50, 130, 513}};
+const std::vector<Shape> kShapes = {{1, 1, 1},     {0, 5, 3},      {7, 3, 0},       {7, 17, 5},
+                                    {12, 32, 128}, {13, 33, 7},    {193, 40, 9},    {25, 513, 12},
+                                    {11, 65, 257}, {50, 130, 513}, {205, 300, 259}, {301, 20, 31}};
 
 TEST(Multiply, IsTheProductInEveryLayoutOnEverySetOfInstructions) {
   for (const auto& [isa, kernel] : on_every_isa(portable::multiply, avx2::multiply, avx512::multiply)) {
@@ -121,6 +122,26 @@ TEST(Multiply, ARowsBitsDoNotDependOnTheOthersNorOnTheLayout) {
     turned.a.values = whole.a_values.data();
     turned.b = {turned.b_values.data(), 1, 300};
     EXPECT_EQ(run(kernel, turned, whole.bias.data()), all) << isa;
+  }
+}
+
+TEST(Multiply, AColumnsBitsDoNotDependOnTheOthers) {
+  for (const auto& [isa, kernel] : on_every_isa(portable::multiply, avx2::multiply, avx512::multiply)) {
+    for (const bool a_across : {false, true}) {
+      const Operands whole({300, 530, 300}, a_across, false);  // of so many columns a is packed, too
+      const std::vector<float> all = run(kernel, whole, whole.bias.data());
+      for (const std::int64_t columns : {1, 17, 255, 256}) {
+        Operands part = whole;
+        part.shape.columns = columns;
+        const std::vector<float> some = run(kernel, part, whole.bias.data());
+        for (std::int64_t i = 0; i < 300; ++i) {
+          EXPECT_EQ(std::memcmp(some.data() + i * columns, all.data() + i * 530,
+                                static_cast<std::size_t>(columns) * sizeof(float)),
+                    0)
+              << isa << " columns " << columns << " row " << i;
+        }
+      }
+    }
   }
 }
 
