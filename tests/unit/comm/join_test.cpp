@@ -21,6 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::minutes;
+using std::chrono::seconds;
 using ::testing::HasSubstr;
 
 int free_port() {
@@ -81,7 +82,8 @@ TEST(Join, RankZeroKeepsTheStoreUntilTheRanksThatCameKnowWhyItFailed) {
 TEST(Join, ARankThatNeverComesIsNamedByThoseThatWaitForItAndBlamedOnce) {
   const int port = free_port();
   std::atomic<bool> knows{false};
-  std::future<Refusal> refused = join_as_rank_0(port, 3, "auto", milliseconds(500), knows);
+  // Where rank 1 is there before the store is, it tries again after a second: it must come before rank 0 gives up.
+  std::future<Refusal> refused = join_as_rank_0(port, 3, "auto", seconds(5), knows);
   const auto store = open_launcher_store(place_at(port), 1, minutes(1));
   store->set("rank/1", rank_facts_to_line(facts_of_this_process()));
 
