@@ -82,7 +82,7 @@ TEST(Join, RankZeroKeepsTheStoreUntilTheRanksThatCameKnowWhyItFailed) {
 TEST(Join, ARankThatNeverComesIsNamedByThoseThatWaitForItAndBlamedOnce) {
   const int port = free_port();
   std::atomic<bool> knows{false};
-  // Where rank 1 is there before the store is, it tries again after a second: it must come before rank 0 gives up.
+  // Rank 1 must come before rank 0 gives up, also on a busy machine; before the store is there, it tries again later.
   std::future<Refusal> refused = join_as_rank_0(port, 3, "auto", seconds(5), knows);
   const auto store = open_launcher_store(place_at(port), 1, minutes(1));
   store->set("rank/1", rank_facts_to_line(facts_of_this_process()));
