@@ -74,7 +74,11 @@ void write_plainly(const std::filesystem::path& path, const Block& block) {
   int descriptor = -1;
   FileOperations& files = real_files();
   SAMEGRAD_CHECK_OP(files.open_new(path, descriptor), ==, 0);
-  SAMEGRAD_CHECK_OP(files.write(descriptor, {reinterpret_cast<const char*>(block.bytes.get()), block.size}), ==, 0);
+  for (std::size_t done = 0; done < block.size;) {
+    const ssize_t written = write(descriptor, block.bytes.get() + done, block.size - done);
+    SAMEGRAD_CHECK_OP(written, >, 0);
+    done += static_cast<std::size_t>(written);
+  }
   SAMEGRAD_CHECK_OP(files.fsync(descriptor), ==, 0);
   SAMEGRAD_CHECK_OP(files.close(descriptor), ==, 0);
 }

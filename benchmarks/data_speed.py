@@ -2,9 +2,10 @@
 
     .venv/bin/python benchmarks/data_speed.py [--bin build/dev/bin] [--megabytes 500] [--rounds 5] [--json FILE]
 
-One core does all of it. Files of four kinds of lines are written first: long texts, short texts, chats and lists of ids. Per
-round and file, in turn: `samegrad prepare` in an empty folder (the file is read, parsed, counted, hashed and indexed); `prepare`
-again (read and hashed); a whole `train` of one update of a tiny model (the file is known and not read again). Peers: Python's
+Files of four kinds of lines are written first: long texts, short texts, chats and lists of ids. Per round and file, in turn:
+`samegrad prepare` in an empty folder (the file is read, parsed, counted, hashed and indexed), with all cores that this process
+may use and with one of them; `prepare` again (read and hashed); a whole `train` of one update of a tiny model (the file is known
+and not read again). Peers, with one core: Python's
 json.loads of every line, and what any reader that keeps a digest must do, a plain sequential read with SHA-256 (OpenSSL).
 Every figure is megabytes (10^6 bytes) of the file a second, median over rounds with least and largest, then by processor
 time, which says what a quiet machine would show. At the end, on the file of long texts: what a window's samples cost the thread
@@ -48,10 +49,11 @@ def write_file(path, kind, megabytes):
     return path.stat().st_size
 
 
-def samegrad(arguments, name, data, run):
+def samegrad(arguments, name, data, run, cores=None):
     command = [arguments.bin / "samegrad", name, "--quiet", "--config", ROOT / "configs/text.yaml", "--run", run]
     command += [word for setting in [*TINY, f"data.train={data}"] for word in ("--set", setting)]
-    subprocess.run([str(word) for word in command], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([str(word) for word in command], check=True, stderr=subprocess.DEVNULL,
+                   preexec_fn=cores and (lambda: os.sched_setaffinity(0, cores)))
 
 
 def python_json(data):
@@ -78,10 +80,11 @@ def seconds(action):
 def measured(arguments, data, size, folder):
     """-> {side: [(MB/s, MB/s of processor time) of each round]}"""
     time.sleep(2.5)  # a younger file would not be known at the next start
-    rates = {}
+    rates, one = {}, {max(os.sched_getaffinity(0))}
     for number in range(arguments.rounds):
-        run = folder / f"run-{number}"
+        run, run_of_one = folder / f"run-{number}", folder / f"run-{number}-one"
         sides = {"first start": lambda: samegrad(arguments, "prepare", data, run),
+                 "first, one core": lambda: samegrad(arguments, "prepare", data, run_of_one, one),
                  "digest checked": lambda: samegrad(arguments, "prepare", data, run),
                  "known, train": lambda: samegrad(arguments, "train", data, run),
                  "json.loads": lambda: python_json(data), "read + SHA-256": lambda: plain_hash(data)}
@@ -107,7 +110,6 @@ def main():
     parser.add_argument("--kinds", default="long,short,chat,ids")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     figures, ahead = {}, None
     for kind in arguments.kinds.split(","):
         with tempfile.TemporaryDirectory() as name:

@@ -12,6 +12,8 @@
 namespace samegrad {
 namespace {
 
+constexpr std::size_t kWrittenAtOnce = std::size_t{8} << 20;
+
 int errno_of(int result) { return result == 0 ? 0 : errno; }
 
 /// A signal may come in between; it changes nothing of what is asked.
@@ -33,10 +35,12 @@ int FileOperations::open_new(const std::filesystem::path& file, int& descriptor)
 
 int FileOperations::write(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    const ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), kWrittenAtOnce));
     if (written < 0 && errno != EINTR) return errno;
     if (written == 0) return EIO;
     bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+    // The disk begins while the rest is still copied. A wish: errors are fsync's to tell, and remain for it.
+    if (written == static_cast<ssize_t>(kWrittenAtOnce)) sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
   }
   return 0;
 }

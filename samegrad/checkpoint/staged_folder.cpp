@@ -6,6 +6,7 @@
 #include <future>
 #include <utility>
 
+#include "samegrad/base/blocked_signals.h"
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/fault_point.h"
@@ -97,9 +98,12 @@ void StagedFolder::prepare_checkpoints() {
 ManifestFile StagedFolder::write(const std::string& name, std::string_view head, std::span<const TensorView> tensors) {
   std::size_t size = head.size();
   for (const TensorView& tensor : tensors) size += tensor.bytes.size();
-  // Large ones are hashed while they are written.
-  const auto when = size >= kHashedBeside ? std::launch::async : std::launch::deferred;
-  std::future<ManifestFile> description = std::async(when, [&] { return described(name, head, tensors); });
+  // Large ones are hashed while they are written, or after it where no thread can be had.
+  const auto when = size >= kHashedBeside ? std::launch::async | std::launch::deferred : std::launch::deferred;
+  std::future<ManifestFile> description = [&] {
+    const BlockedSignals blocked;
+    return std::async(when, [&] { return described(name, head, tensors); });
+  }();
 
   fault_point("save:making-" + name, kSavingRank, update_);
   OpenFile file(*files_);

@@ -2,6 +2,14 @@
 
 namespace samegrad {
 
+void TokenSequence::clear() {
+  tokens.clear();
+  labels.clear();
+  empty_completions = 0;
+  weight.reset();
+  document = 0;
+}
+
 void TokenSequence::append_text(std::string_view text, bool supervised) {
   if (tokens.empty()) {
     tokens.reserve(text.size() + 1);  // an end token often follows
@@ -28,8 +36,8 @@ void TokenSequence::append_completion(std::string_view text) {
   empty_completions += supervised ? 0 : 1;
 }
 
-TokenSequence txt_tokens(std::string_view bytes, bool end_token) {
-  TokenSequence sequence;
+void txt_tokens(std::string_view bytes, bool end_token, TokenSequence& sequence) {
+  sequence.clear();
   while (!bytes.empty()) {
     const std::string_view piece = bytes.substr(0, bytes.find("\r\n"));
     sequence.append_text(piece, /*supervised=*/true);
@@ -38,7 +46,6 @@ TokenSequence txt_tokens(std::string_view bytes, bool end_token) {
   if (end_token) {
     sequence.append(kEndToken, /*supervised=*/true);
   }
-  return sequence;
 }
 
 }  // namespace samegrad

@@ -24,6 +24,8 @@ struct TokenSequence {
   std::optional<double> weight;        ///< as given with the sample
   std::uint64_t document = 0;          ///< Sample::document
 
+  /// As new, but for the memory that it has.
+  void clear();
   /// Appends the bytes of `text`.
   void append_text(std::string_view text, bool supervised);
   /// Appends one token.
@@ -32,7 +34,8 @@ struct TokenSequence {
   void append_completion(std::string_view text);
 };
 
-/// The tokens of a .txt document or piece: its bytes with CRLF as LF, all supervised, then the end token if asked.
-TokenSequence txt_tokens(std::string_view bytes, bool end_token);
+/// The tokens of a .txt document or piece: its bytes with CRLF as LF, all supervised, then the end token if asked; in
+/// place of what `sequence` held.
+void txt_tokens(std::string_view bytes, bool end_token, TokenSequence& sequence);
 
 }  // namespace samegrad

@@ -2,83 +2,84 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
-#include "samegrad/data/bad_line.h"
+#include "samegrad/data/batch_readers.h"
 #include "samegrad/data/sample_index.h"
-#include "samegrad/data/text_sample.h"
 
 namespace samegrad {
 namespace {
 
-/// Writes bytes and hashes them.
+/// Writes bytes and hashes them, many at a time: a record alone is less than one step of the hash.
 class DigestedOutput {
  public:
   explicit DigestedOutput(PendingFile& file) : file_(file) {}
 
   void write(std::string_view bytes) {
-    digest_.update(bytes);
-    file_.write(bytes);
+    gathered_ += bytes;
+    if (gathered_.size() >= kGathered) flush();
   }
   template <typename T>
   void write_value(const T& value) {
     write({reinterpret_cast<const char*>(&value), sizeof(value)});
   }
-  void write_digest() { file_.write(digest_.hex()); }
+  void write_digest() {
+    flush();
+    file_.write(digest_.hex());
+  }
 
  private:
+  static constexpr std::size_t kGathered = std::size_t{1} << 16;
+
+  void flush() {
+    digest_.update(gathered_);
+    file_.write(gathered_);
+    gathered_.clear();
+  }
+
+  std::string gathered_;
   PendingFile& file_;
   Sha256 digest_;
 };
 
-class IndexBuilder : public ScanVisitor {
+/// Writes what was read of samples into the index and counts it, in the order of the file.
+class IndexBuilder {
  public:
   IndexBuilder(const TextOptions& options, IngestReport& report, DigestedOutput& out)
       : options_(options), report_(report), out_(out) {}
 
-  void on_sample(const FoundSample& found) override {
-    TokenSequence tokens;
-    try {
-      tokens = text_tokens(parser_, options_, found.bytes, found.end_token);
-    } catch (const BadLine& error) {
-      on_bad_line(found.line, error.what());
+  void add(const ReadSample& read) {
+    if (!read.bad.empty()) {
+      refuse(read.record.line, read.bad);
       return;
     }
-    const TextCounts counts = count_text(tokens, options_.context);
-    const IndexRecord record{.offset = found.offset,
-                             .line = found.line,
-                             .length = static_cast<std::uint32_t>(found.bytes.size()),
-                             .input_tokens = static_cast<std::uint32_t>(counts.input_tokens),
-                             .supervised_tokens = static_cast<std::uint32_t>(counts.supervised_tokens),
-                             .end_token = found.end_token ? 1U : 0U,
-                             .weight = tokens.weight.value_or(1.0),
-                             .document = tokens.document};
-    out_.write_value(record);
-    count(tokens, counts, record);
+    out_.write_value(read.record);
+    count(read);
   }
 
   /// Whether a sample has supervised tokens and a weight above 0.
   bool any_weight() const { return any_weight_; }
 
-  void on_blank_line() override { ++report_.blank_lines; }
-
-  void on_bad_line(std::int64_t line, std::string_view reason) override {
+ private:
+  void refuse(std::int64_t line, const std::string& reason) {
     if (!options_.skip_bad_lines) {
-      throw InputError("data", report_.file + ":" + std::to_string(line) + ": " + std::string(reason) +
+      throw InputError("data", report_.file + ":" + std::to_string(line) + ": " + reason +
                                    "; correct the line, or set data.skip_bad_lines=true to leave it out");
     }
-    note(report_.bad_lines, report_.first_bad, line, [&] { return std::string(reason); });
+    note(report_.bad_lines, report_.first_bad, line, [&] { return reason; });
   }
 
- private:
-  void count(const TokenSequence& tokens, const TextCounts& counts, const IndexRecord& record) {
+  void count(const ReadSample& read) {
+    const IndexRecord& record = read.record;
+    const TextCounts& counts = read.counts;
     ++report_.samples;
     report_.input_tokens += record.input_tokens;
     report_.supervised_tokens += record.supervised_tokens;
     report_.longest = std::max(report_.longest, counts.tokens_before_cut);
-    report_.empty_completions += tokens.empty_completions;
-    report_.weighted_samples += tokens.weight ? 1 : 0;
+    report_.empty_completions += read.empty_completions;
+    report_.weighted_samples += read.has_weight ? 1 : 0;
     report_.document_samples += record.document != 0 ? 1 : 0;
     any_weight_ = any_weight_ || (record.supervised_tokens > 0 && record.weight > 0.0);
     const bool cut = counts.tokens_before_cut > options_.context;
@@ -91,7 +92,7 @@ class IndexBuilder : public ScanVisitor {
     if (record.supervised_tokens == 0) {
       const char* const reason = counts.tokens_before_cut < 2       ? "a single token, nothing to predict"
                                  : counts.supervised_before_cut > 0 ? "the cut to the context leaves none"
-                                 : tokens.empty_completions > 0     ? "the completion is empty"
+                                 : read.empty_completions > 0       ? "the completion is empty"
                                                                     : "no label asks for one";
       note(report_.unsupervised_samples, report_.first_unsupervised, record.line, [&] { return std::string(reason); });
     }
@@ -109,7 +110,6 @@ class IndexBuilder : public ScanVisitor {
   const TextOptions& options_;
   IngestReport& report_;
   DigestedOutput& out_;
-  JsonLine parser_;
   bool any_weight_ = false;
 };
 
@@ -136,8 +136,10 @@ void refuse_nothing_to_learn(const IngestReport& report, bool any_weight) {
 
 }  // namespace
 
+std::size_t index_threads() { return std::clamp(std::thread::hardware_concurrency(), 1U, 8U); }
+
 BuiltIndex build_sample_index(const std::filesystem::path& data, const std::filesystem::path& index,
-                              const TextOptions& options) {
+                              const TextOptions& options, std::size_t threads) {
   const DataFile file(data);
   BuiltIndex built;
   built.file = std::make_unique<PendingFile>(index);
@@ -145,7 +147,11 @@ BuiltIndex build_sample_index(const std::filesystem::path& data, const std::file
   DigestedOutput out(*built.file);
   out.write(kIndexMagic);
   IndexBuilder builder(options, built.report, out);
-  built.data_file = scan_samples(file, options, builder);
+  BatchReaders readers(
+      options, [&](const ReadSample& read) { builder.add(read); }, threads);
+  built.data_file = scan_samples(file, options, readers);
+  readers.finish();
+  built.report.blank_lines = readers.blank_lines();
   refuse_nothing_to_learn(built.report, builder.any_weight());
 
   const Json json = {{"format", kIndexFormat},

@@ -52,14 +52,6 @@ std::string_view kind_of(dom::element value) {
   return "null";
 }
 
-dom::element field(const dom::object& object, std::string_view name, std::string_view where) {
-  dom::element value;
-  if (object.at_key(name).get(value) != simdjson::SUCCESS) {
-    throw BadLine("no field \"" + std::string(where) + std::string(name) + "\"");
-  }
-  return value;
-}
-
 [[noreturn]] void throw_wrong_kind(std::string_view name, dom::element value, std::string_view allowed) {
   throw BadLine("\"" + std::string(name) + "\" is " + std::string(kind_of(value)) + "; it must be " +
                 std::string(allowed));
@@ -91,10 +83,6 @@ std::string quoted(std::string_view text) {
   return Json(std::string(text.substr(0, 40))).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-bool has_field(const dom::object& object, std::string_view name) {
-  return object.at_key(name).error() == simdjson::SUCCESS;
-}
-
 void check_unique_fields(const dom::object& object) {
   // The usual line has few fields: they are compared without taking memory.
   std::array<std::string_view, 8> few;
@@ -124,8 +112,15 @@ void check_unique_fields(const dom::object& object) {
   }
 }
 
-std::string_view string_field(const dom::object& object, std::string_view name, std::string_view where) {
-  const dom::element value = field(object, name, where);
+dom::element field_of(const dom::object& object, std::string_view name, std::string_view where) {
+  dom::element value;
+  if (object.at_key(name).get(value) != simdjson::SUCCESS) {
+    throw BadLine("no field \"" + std::string(where) + std::string(name) + "\"");
+  }
+  return value;
+}
+
+std::string_view text_value(dom::element value, std::string_view name, std::string_view where) {
   std::string_view text;
   if (value.get(text) != simdjson::SUCCESS) {
     throw_wrong_kind(std::string(where) + std::string(name), value, "a string");
@@ -138,8 +133,7 @@ std::string_view string_field(const dom::object& object, std::string_view name, 
   return text;
 }
 
-std::int64_t integer_field(const dom::object& object, std::string_view name) {
-  const dom::element value = field(object, name, "");
+std::int64_t integer_value(dom::element value, std::string_view name) {
   std::int64_t number = 0;
   if (value.get(number) != simdjson::SUCCESS) {
     throw_wrong_kind(name, value, "an integer");
@@ -147,8 +141,7 @@ std::int64_t integer_field(const dom::object& object, std::string_view name) {
   return number;
 }
 
-double weight_field(const dom::object& object, std::string_view name) {
-  const dom::element value = field(object, name, "");
+double weight_value(dom::element value, std::string_view name) {
   constexpr std::string_view kAllowed = "a finite number of at least 0";
   double number = 0.0;
   if (value.get(number) != simdjson::SUCCESS) {
@@ -160,12 +153,11 @@ double weight_field(const dom::object& object, std::string_view name) {
   return number;
 }
 
-std::uint64_t name_field(const dom::object& object, std::string_view name) {
-  const dom::element value = field(object, name, "");
+std::uint64_t name_value(dom::element value, std::string_view name) {
   std::int64_t number = 0;
   std::string text;
   if (value.is_string()) {
-    text = string_field(object, name);
+    text = text_value(value, name);
   } else if (value.get(number) == simdjson::SUCCESS) {
     text = std::to_string(number);
   } else {
@@ -176,8 +168,7 @@ std::uint64_t name_field(const dom::object& object, std::string_view name) {
   return hash == 0 ? 1 : hash;
 }
 
-dom::array array_field(const dom::object& object, std::string_view name) {
-  const dom::element value = field(object, name, "");
+dom::array list_value(dom::element value, std::string_view name) {
   dom::array list;
   if (value.get(list) != simdjson::SUCCESS) {
     throw_wrong_kind(name, value, "a list");
@@ -185,15 +176,14 @@ dom::array array_field(const dom::object& object, std::string_view name) {
   return list;
 }
 
-std::vector<std::int32_t> integers_field(const dom::object& object, std::string_view name, std::int64_t least,
-                                         std::int64_t most, std::int64_t also) {
-  std::vector<std::int32_t> numbers;
-  for (const dom::element value : array_field(object, name)) {
+void append_integers(dom::element value, std::string_view name, std::int64_t least, std::int64_t most,
+                     std::int64_t also, std::vector<std::int32_t>& numbers) {
+  for (const dom::element element : list_value(value, name)) {
     const auto place = [&] { return "\"" + std::string(name) + "[" + std::to_string(numbers.size()) + "]\" is "; };
     std::int64_t number = 0;
-    if (value.get(number) != simdjson::SUCCESS) {
-      throw BadLine(place() + std::string(kind_of(value)) +
-                    (value.is_number() ? " that is no integer of 64 bits" : "") + "; it must be an integer");
+    if (element.get(number) != simdjson::SUCCESS) {
+      throw BadLine(place() + std::string(kind_of(element)) +
+                    (element.is_number() ? " that is no integer of 64 bits" : "") + "; it must be an integer");
     }
     if (number != also && (number < least || number > most)) {
       throw BadLine(place() + std::to_string(number) + "; allowed is " + std::to_string(least) + ".." +
@@ -201,7 +191,6 @@ std::vector<std::int32_t> integers_field(const dom::object& object, std::string_
     }
     numbers.push_back(static_cast<std::int32_t>(number));
   }
-  return numbers;
 }
 
 }  // namespace samegrad

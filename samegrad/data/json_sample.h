@@ -22,7 +22,7 @@
 
 namespace samegrad {
 
-/// The tokens of one line. Throws BadLine with the reason. Local.
-TokenSequence json_tokens(JsonLine& parser, std::string_view line, std::int64_t vocabulary);
+/// The tokens of one line, in place of what `sequence` held. Throws BadLine with the reason. Local.
+void json_tokens(JsonLine& parser, std::string_view line, std::int64_t vocabulary, TokenSequence& sequence);
 
 }  // namespace samegrad

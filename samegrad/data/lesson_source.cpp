@@ -14,15 +14,17 @@ namespace {
 Sample read_line(JsonLine& parser, std::string_view line, std::int64_t id, LessonSplit split,
                  const ModelConfig& model) {
   const simdjson::dom::object object = parser.parse(line);
-  if (const std::int64_t given = integer_field(object, "id"); given != id) {
+  if (const std::int64_t given = integer_value(field_of(object, "id"), "id"); given != id) {
     throw BadLine("\"id\" is " + std::to_string(given) + "; the next one is " + std::to_string(id));
   }
-  if (const std::string_view given = string_field(object, "split"); given != lesson_split_name(split)) {
+  if (const std::string_view given = text_value(field_of(object, "split"), "split");
+      given != lesson_split_name(split)) {
     throw BadLine("\"split\" is " + quoted(given) + "; this file holds " + std::string(lesson_split_name(split)));
   }
-  Sample sample{.id = id,
-                .inputs = integers_field(object, "tokens", 0, model.vocabulary - 1, 0),
-                .targets = integers_field(object, "labels", 0, model.classes - 1, kIgnoreTarget)};
+  Sample sample;
+  sample.id = id;
+  append_integers(field_of(object, "tokens"), "tokens", 0, model.vocabulary - 1, 0, sample.inputs);
+  append_integers(field_of(object, "labels"), "labels", 0, model.classes - 1, kIgnoreTarget, sample.targets);
   const auto tokens = static_cast<std::int64_t>(sample.inputs.size());
   if (tokens < 1 || tokens > model.positions) {
     throw BadLine("\"tokens\" has " + std::to_string(tokens) + "; allowed are 1.." + std::to_string(model.positions) +

@@ -15,9 +15,13 @@ std::int64_t kept_tokens(const TokenSequence& sequence, std::int64_t context) {
 
 }  // namespace
 
-TokenSequence text_tokens(JsonLine& parser, const TextOptions& options, std::string_view bytes, bool end_token) {
-  return options.format == TextFormat::kJsonl ? json_tokens(parser, bytes, options.vocabulary)
-                                              : txt_tokens(bytes, end_token);
+void text_tokens(JsonLine& parser, const TextOptions& options, std::string_view bytes, bool end_token,
+                 TokenSequence& sequence) {
+  if (options.format == TextFormat::kJsonl) {
+    json_tokens(parser, bytes, options.vocabulary, sequence);
+  } else {
+    txt_tokens(bytes, end_token, sequence);
+  }
 }
 
 TextCounts count_text(const TokenSequence& sequence, std::int64_t context) {

@@ -21,8 +21,9 @@ struct TextCounts {
 };
 
 /// The tokens that stand in `bytes`: a line of .jsonl, or a document or piece of .txt with an end token after it if
-/// `end_token`. Throws BadLine. Local.
-TokenSequence text_tokens(JsonLine& parser, const TextOptions& options, std::string_view bytes, bool end_token);
+/// `end_token`; in place of what `sequence` held. Throws BadLine. Local.
+void text_tokens(JsonLine& parser, const TextOptions& options, std::string_view bytes, bool end_token,
+                 TokenSequence& sequence);
 
 /// Of shift_and_cut. Local.
 TextCounts count_text(const TokenSequence& sequence, std::int64_t context);

@@ -45,7 +45,9 @@ Sample TextSource::sample(std::int64_t id) const {
   Sample built;
   try {
     JsonLine parser;
-    built = shift_and_cut(text_tokens(parser, options_, bytes, record.end_token != 0), options_.context);
+    TokenSequence tokens;
+    text_tokens(parser, options_, bytes, record.end_token != 0, tokens);
+    built = shift_and_cut(tokens, options_.context);
   } catch (const BadLine& error) {
     refuse(error.what());
   }

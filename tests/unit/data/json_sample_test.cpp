@@ -14,7 +14,9 @@ using std::string_literals::operator""s;
 
 TokenSequence tokens_of(std::string_view line, std::int64_t vocabulary = kByteVocabulary) {
   JsonLine parser;
-  return json_tokens(parser, line, vocabulary);
+  TokenSequence sequence;
+  json_tokens(parser, line, vocabulary, sequence);
+  return sequence;
 }
 
 /// The tokens as text, E for the end token, and below each supervised one the same, else a dot.

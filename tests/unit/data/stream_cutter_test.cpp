@@ -43,7 +43,8 @@ Collector cut(const std::string& bytes, std::int64_t context, std::size_t chunk)
 std::vector<std::int32_t> all_tokens(const Collector& found) {
   std::vector<std::int32_t> tokens;
   for (const Piece& piece : found.pieces) {
-    const TokenSequence sequence = txt_tokens(piece.bytes, piece.end_token);
+    TokenSequence sequence;
+    txt_tokens(piece.bytes, piece.end_token, sequence);
     tokens.insert(tokens.end(), sequence.tokens.begin(), sequence.tokens.end());
   }
   return tokens;
@@ -69,7 +70,9 @@ TEST(StreamCutter, GivesEveryTokenOnceInPiecesOfTheContextWhateverTheChunk) {
     RC_ASSERT(all_tokens(found) == expected_tokens(bytes));
     for (std::size_t i = 0; i < found.pieces.size(); ++i) {
       const Piece& piece = found.pieces[i];
-      const auto tokens = static_cast<std::int64_t>(txt_tokens(piece.bytes, piece.end_token).tokens.size());
+      TokenSequence sequence;
+      txt_tokens(piece.bytes, piece.end_token, sequence);
+      const auto tokens = static_cast<std::int64_t>(sequence.tokens.size());
       const bool last = i + 1 == found.pieces.size();
       RC_ASSERT(piece.end_token == last);
       RC_ASSERT((last ? tokens <= context : tokens == context));

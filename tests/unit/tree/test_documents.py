@@ -47,6 +47,29 @@ def test_links_and_paths_of_a_document_exist(document):
     assert missing == []
 
 
+def torn_rows(text):
+    """Rows of tables that have another number of cells than their table's first row."""
+    torn, cells_of_table = [], 0
+    for line in text.splitlines():
+        # A bar in code or behind a backslash parts no cells; one in code must have the backslash, too.
+        cells = len(re.split(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+        if cells_of_table and cells and cells != cells_of_table:
+            torn.append(line)
+        cells_of_table = cells_of_table or cells if cells else 0
+    return torn
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(document):
+    assert torn_rows(document.read_text()) == []
+
+
+def test_a_row_with_a_cell_too_many_or_too_few_is_found():
+    table = "| a | b |\n|---|---|\n"
+    assert torn_rows(table + "| `x \\| y` | 2 |\n\n| another | table | here |\n") == []
+    assert torn_rows(table + "| 1 | 2 | 3 |\n| 1 |\n") == ["| 1 | 2 | 3 |", "| 1 |"]
+
+
 def stale_references(text):
     """Documents, their headings and numbered parts, and files of the library that a source's comments name in vain."""
     text = re.sub(r"\s*\n\s*(?:///?<?|#)?\s*", " ", text)
