@@ -12,8 +12,6 @@
 namespace samegrad {
 namespace {
 
-constexpr std::size_t kWrittenAtOnce = std::size_t{8} << 20;
-
 int errno_of(int result) { return result == 0 ? 0 : errno; }
 
 /// A signal may come in between; it changes nothing of what is asked.

@@ -20,6 +20,8 @@ class FileOperations {
   virtual int make_folder(const std::filesystem::path& folder);
   /// Makes a file and opens it for writing; EEXIST where anything has that name already, a link too.
   virtual int open_new(const std::filesystem::path& file, int& descriptor);
+  /// The disk begins with so much of a file while the rest of it is still written.
+  static constexpr std::size_t kWrittenAtOnce = std::size_t{8} << 20;
   /// Writes all of `bytes`.
   virtual int write(int descriptor, std::string_view bytes);
   /// A failure may have dropped what was written, and a second call would not tell: never call it again on that file.

@@ -8,7 +8,7 @@
 namespace samegrad {
 namespace {
 
-/// Some milliseconds of work, and few enough samples that what is read of them is not much larger.
+/// Some milliseconds of work, and few enough samples that what is said of them is not much larger.
 constexpr std::size_t kBatchBytes = std::size_t{256} << 10;
 constexpr std::size_t kBatchSamples = 4096;
 
@@ -17,7 +17,7 @@ constexpr std::size_t kReadAlone = std::size_t{1} << 20;
 
 }  // namespace
 
-BatchReaders::BatchReaders(const TextOptions& options, std::function<void(const ReadSample&)> next, std::size_t threads)
+BatchReaders::BatchReaders(const TextOptions& options, std::function<void(const ReadBatch&)> next, std::size_t threads)
     : options_(options), next_(std::move(next)), threads_(threads) {}
 
 void BatchReaders::on_sample(const FoundSample& sample) {
@@ -32,8 +32,7 @@ void BatchReaders::on_bad_line(std::int64_t line, std::string_view reason) {
 
 void BatchReaders::finish() {
   while (!in_work_.empty()) hand_on_first();
-  batch_.read(options_);
-  hand_on(batch_);
+  next_(std::exchange(batch_, {}).read(options_));
 }
 
 void BatchReaders::start_full_batch() {
@@ -47,26 +46,16 @@ void BatchReaders::start_full_batch() {
   // Where no thread can be had, it is read when it is handed on. Then std::async takes its argument twice: it must be
   // copied, not moved from.
   constexpr auto kIfPossible = std::launch::async | std::launch::deferred;
-  const auto work = [this, batch = std::make_shared<SampleBatch>(std::exchange(batch_, {}))] {
-    batch->read(options_);
-    return std::move(*batch);
+  const auto work = [this, batch = std::make_shared<const SampleBatch>(std::exchange(batch_, {}))] {
+    return batch->read(options_);
   };
   in_work_.push_back(std::async(kIfPossible, work));
-  if (!spare_.empty()) {
-    batch_ = std::move(spare_.back());
-    spare_.pop_back();
-  }
 }
 
 void BatchReaders::hand_on_first() {
-  spare_.push_back(in_work_.front().get());
+  const ReadBatch read = in_work_.front().get();
   in_work_.pop_front();
-  hand_on(spare_.back());
-}
-
-void BatchReaders::hand_on(SampleBatch& batch) {
-  for (const ReadSample& sample : batch.samples()) next_(sample);
-  batch.clear();
+  next_(read);
 }
 
 }  // namespace samegrad

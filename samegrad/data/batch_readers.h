@@ -1,12 +1,11 @@
-// The samples that a scan finds, read by as many threads as there are cores, and handed on in the order of the file:
-// whatever the number of threads, the same comes out.
+// The samples that a scan finds, read by several threads, and handed on in the order of the file: whatever the number
+// of threads, the same comes out.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <future>
-#include <vector>
 
 #include "samegrad/data/sample_batch.h"
 
@@ -14,9 +13,9 @@ namespace samegrad {
 
 class BatchReaders : public ScanVisitor {
  public:
-  /// `next` is told each sample and bad line, on the thread that scans; what it throws ends the scan. Both arguments
-  /// must outlive this. `threads` >= 1: how many batches are read at a time.
-  BatchReaders(const TextOptions& options, std::function<void(const ReadSample&)> next, std::size_t threads);
+  /// `next` is given batch after batch, on the thread that scans; what it throws ends the scan. `options` must outlive
+  /// this. `threads` >= 1: how many batches are read at a time.
+  BatchReaders(const TextOptions& options, std::function<void(const ReadBatch&)> next, std::size_t threads);
 
   void on_sample(const FoundSample& sample) override;
   void on_blank_line() override { ++blank_lines_; }
@@ -28,15 +27,13 @@ class BatchReaders : public ScanVisitor {
 
  private:
   void start_full_batch();
-  void hand_on(SampleBatch& batch);
   void hand_on_first();
 
   const TextOptions& options_;
-  std::function<void(const ReadSample&)> next_;
+  std::function<void(const ReadBatch&)> next_;
   std::size_t threads_;
   SampleBatch batch_;
-  std::deque<std::future<SampleBatch>> in_work_;
-  std::vector<SampleBatch> spare_;  // for the memory that they have
+  std::deque<std::future<ReadBatch>> in_work_;
   std::int64_t blank_lines_ = 0;
 };
 

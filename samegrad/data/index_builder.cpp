@@ -1,117 +1,44 @@
 #include "samegrad/data/index_builder.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <thread>
 
-#include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/data/batch_readers.h"
 #include "samegrad/data/sample_index.h"
+#include "samegrad/kernels/xxh3.h"
 
 namespace samegrad {
 namespace {
 
-/// Writes bytes and hashes them, many at a time: a record alone is less than one step of the hash.
+/// Writes bytes and hashes them.
 class DigestedOutput {
  public:
   explicit DigestedOutput(PendingFile& file) : file_(file) {}
 
   void write(std::string_view bytes) {
-    gathered_ += bytes;
-    if (gathered_.size() >= kGathered) flush();
+    digest_.update(bytes);
+    file_.write(bytes);
   }
   template <typename T>
-  void write_value(const T& value) {
-    write({reinterpret_cast<const char*>(&value), sizeof(value)});
+  void write_values(std::span<const T> values) {
+    write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
   }
-  void write_digest() {
-    flush();
-    file_.write(digest_.hex());
-  }
+  void write_digest() { file_.write(digest_.hex()); }
 
  private:
-  static constexpr std::size_t kGathered = std::size_t{1} << 16;
-
-  void flush() {
-    digest_.update(gathered_);
-    file_.write(gathered_);
-    gathered_.clear();
-  }
-
-  std::string gathered_;
   PendingFile& file_;
-  Sha256 digest_;
+  Xxh3 digest_;
 };
 
-/// Writes what was read of samples into the index and counts it, in the order of the file.
-class IndexBuilder {
- public:
-  IndexBuilder(const TextOptions& options, IngestReport& report, DigestedOutput& out)
-      : options_(options), report_(report), out_(out) {}
-
-  void add(const ReadSample& read) {
-    if (!read.bad.empty()) {
-      refuse(read.record.line, read.bad);
-      return;
-    }
-    out_.write_value(read.record);
-    count(read);
-  }
-
-  /// Whether a sample has supervised tokens and a weight above 0.
-  bool any_weight() const { return any_weight_; }
-
- private:
-  void refuse(std::int64_t line, const std::string& reason) {
-    if (!options_.skip_bad_lines) {
-      throw InputError("data", report_.file + ":" + std::to_string(line) + ": " + reason +
-                                   "; correct the line, or set data.skip_bad_lines=true to leave it out");
-    }
-    note(report_.bad_lines, report_.first_bad, line, [&] { return reason; });
-  }
-
-  void count(const ReadSample& read) {
-    const IndexRecord& record = read.record;
-    const TextCounts& counts = read.counts;
-    ++report_.samples;
-    report_.input_tokens += record.input_tokens;
-    report_.supervised_tokens += record.supervised_tokens;
-    report_.longest = std::max(report_.longest, counts.tokens_before_cut);
-    report_.empty_completions += read.empty_completions;
-    report_.weighted_samples += read.has_weight ? 1 : 0;
-    report_.document_samples += record.document != 0 ? 1 : 0;
-    any_weight_ = any_weight_ || (record.supervised_tokens > 0 && record.weight > 0.0);
-    const bool cut = counts.tokens_before_cut > options_.context;
-    if (cut) {
-      note(report_.cut_samples, report_.first_cut, record.line, [&] {
-        return std::to_string(record.supervised_tokens) + " of " + std::to_string(counts.supervised_before_cut) +
-               " supervised tokens survive max-len " + std::to_string(options_.context);
-      });
-    }
-    if (record.supervised_tokens == 0) {
-      const char* const reason = counts.tokens_before_cut < 2       ? "a single token, nothing to predict"
-                                 : counts.supervised_before_cut > 0 ? "the cut to the context leaves none"
-                                 : read.empty_completions > 0       ? "the completion is empty"
-                                                                    : "no label asks for one";
-      note(report_.unsupervised_samples, report_.first_unsupervised, record.line, [&] { return std::string(reason); });
-    }
-  }
-
-  /// `what` is asked only where it is kept: there may be millions.
-  template <typename What>
-  static void note(std::int64_t& total, std::vector<IngestNote>& first, std::int64_t line, const What& what) {
-    ++total;
-    if (first.size() < kMostNotes) {
-      first.push_back({line, what()});
-    }
-  }
-
-  const TextOptions& options_;
-  IngestReport& report_;
-  DigestedOutput& out_;
-  bool any_weight_ = false;
-};
+void refuse_bad_lines(const IngestReport& found, const std::string& file) {
+  if (found.bad_lines == 0) return;
+  const IngestNote& first = found.first_bad.front();
+  throw InputError("data", file + ":" + std::to_string(first.line) + ": " + first.what +
+                               "; correct the line, or set data.skip_bad_lines=true to leave it out");
+}
 
 void refuse_nothing_to_learn(const IngestReport& report, bool any_weight) {
   const std::string skipped =
@@ -146,13 +73,18 @@ BuiltIndex build_sample_index(const std::filesystem::path& data, const std::file
   built.report.file = data.string();
   DigestedOutput out(*built.file);
   out.write(kIndexMagic);
-  IndexBuilder builder(options, built.report, out);
-  BatchReaders readers(
-      options, [&](const ReadSample& read) { builder.add(read); }, threads);
+  bool any_weight = false;
+  const auto add = [&](const ReadBatch& read) {
+    if (!options.skip_bad_lines) refuse_bad_lines(read.report, built.report.file);
+    out.write_values(std::span(read.records));
+    append_report(built.report, read.report);
+    any_weight = any_weight || read.any_weight;
+  };
+  BatchReaders readers(options, add, threads);
   built.data_file = scan_samples(file, options, readers);
   readers.finish();
   built.report.blank_lines = readers.blank_lines();
-  refuse_nothing_to_learn(built.report, builder.any_weight());
+  refuse_nothing_to_learn(built.report, any_weight);
 
   const Json json = {{"format", kIndexFormat},
                      {"options", to_json(options)},
@@ -161,7 +93,8 @@ BuiltIndex build_sample_index(const std::filesystem::path& data, const std::file
   // A file's name may be no UTF-8; in the report it is for a person to read.
   const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   out.write(text);
-  out.write_value(std::uint64_t{text.size()});
+  const std::uint64_t length = text.size();
+  out.write_values(std::span(&length, 1));
   out.write_digest();
   built.file->finish();
   return built;

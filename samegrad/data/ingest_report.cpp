@@ -1,5 +1,7 @@
 #include "samegrad/data/ingest_report.h"
 
+#include <algorithm>
+
 #include "samegrad/base/untrusted_json.h"
 
 namespace samegrad {
@@ -21,6 +23,11 @@ std::vector<IngestNote> notes_from_json(const Json& list) {
   return notes;
 }
 
+void append_first(std::vector<IngestNote>& first, const std::vector<IngestNote>& next) {
+  const std::size_t room = kMostNotes - first.size();
+  first.insert(first.end(), next.begin(), next.begin() + static_cast<std::ptrdiff_t>(std::min(room, next.size())));
+}
+
 std::string counted(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -37,6 +44,23 @@ void append_notes(std::vector<std::string>& lines, const std::string& prefix, co
 }
 
 }  // namespace
+
+void append_report(IngestReport& report, const IngestReport& next) {
+  report.samples += next.samples;
+  report.input_tokens += next.input_tokens;
+  report.supervised_tokens += next.supervised_tokens;
+  report.longest = std::max(report.longest, next.longest);
+  report.blank_lines += next.blank_lines;
+  report.bad_lines += next.bad_lines;
+  report.cut_samples += next.cut_samples;
+  report.unsupervised_samples += next.unsupervised_samples;
+  report.empty_completions += next.empty_completions;
+  report.weighted_samples += next.weighted_samples;
+  report.document_samples += next.document_samples;
+  append_first(report.first_bad, next.first_bad);
+  append_first(report.first_cut, next.first_cut);
+  append_first(report.first_unsupervised, next.first_unsupervised);
+}
 
 Json to_json(const IngestReport& report) {
   return {{"file", report.file},

@@ -39,6 +39,16 @@ struct IngestReport {
 
 inline constexpr std::size_t kMostNotes = 10;
 
+/// One more of a kind. `what` is asked only where it is kept: there may be millions.
+template <typename What>
+void note(std::int64_t& total, std::vector<IngestNote>& first, std::int64_t line, const What& what) {
+  ++total;
+  if (first.size() < kMostNotes) first.push_back({line, what()});
+}
+
+/// Adds the report of what follows in the same file; of `next` the file's name does not count. Local.
+void append_report(IngestReport& report, const IngestReport& next);
+
 Json to_json(const IngestReport& report);
 
 /// The inverse of to_json. Throws Json::exception when a member is missing or of another type. Local.

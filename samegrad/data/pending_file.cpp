@@ -9,12 +9,13 @@
 
 #include "samegrad/base/atomic_file.h"
 #include "samegrad/base/error.h"
+#include "samegrad/base/file_operations.h"
 #include "samegrad/base/temporary_name.h"
 
 namespace samegrad {
 namespace {
 
-constexpr std::size_t kGathered = std::size_t{1} << 18;
+constexpr std::size_t kGathered = FileOperations::kWrittenAtOnce;
 
 }  // namespace
 
@@ -64,13 +65,9 @@ void PendingFile::commit() {
 }
 
 void PendingFile::flush() {
-  std::string_view rest = gathered_;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
-    if (written < 0 && errno != EINTR) {
-      fail("writing");
-    }
-    rest.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+  errno = real_files().write(descriptor_, gathered_);
+  if (errno != 0) {
+    fail("writing");
   }
   gathered_.clear();
 }

@@ -1,4 +1,4 @@
-// Samples as they stand in a text file, gathered in its order, and what is read of them.
+// Samples as they stand in a text file, gathered in its order, and what an index says of them.
 #pragma once
 
 #include <cstdint>
@@ -6,20 +6,18 @@
 #include <string_view>
 #include <vector>
 
+#include "samegrad/data/ingest_report.h"
 #include "samegrad/data/sample_index.h"
 #include "samegrad/data/sample_scan.h"
 #include "samegrad/data/text_options.h"
-#include "samegrad/data/text_sample.h"
 
 namespace samegrad {
 
-/// One sample that was read, or a line that is none.
-struct ReadSample {
-  IndexRecord record;  ///< of a bad line only its number
-  TextCounts counts;
-  std::int64_t empty_completions = 0;
-  bool has_weight = false;  ///< of its own
-  std::string bad = {};     ///< why it is no sample; empty: it is one
+/// What was read of samples that follow each other in a file.
+struct ReadBatch {
+  std::vector<IndexRecord> records;
+  IngestReport report;
+  bool any_weight = false;  ///< whether a sample has supervised tokens and a weight above 0
 };
 
 class SampleBatch {
@@ -30,12 +28,8 @@ class SampleBatch {
   std::size_t bytes() const { return bytes_.size(); }
   std::size_t size() const { return found_.size(); }
 
-  /// Tokenizes and counts all that was added. Local.
-  void read(const TextOptions& options);
-  /// Then: one for each that was added, in that order.
-  const std::vector<ReadSample>& samples() const { return samples_; }
-  /// As new, but for the memory that it has.
-  void clear();
+  /// Tokenizes and counts all that was added, in that order. Local.
+  ReadBatch read(const TextOptions& options) const;
 
  private:
   struct Found {
@@ -49,7 +43,6 @@ class SampleBatch {
 
   std::string bytes_;
   std::vector<Found> found_;
-  std::vector<ReadSample> samples_;
 };
 
 }  // namespace samegrad

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "samegrad/base/check.h"
-#include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/untrusted_json.h"
+#include "samegrad/kernels/xxh3.h"
 
 namespace samegrad {
 
@@ -14,7 +14,7 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
-constexpr std::size_t kDigestDigits = 64;
+constexpr std::size_t kDigestDigits = 32;
 constexpr std::size_t kLengthBytes = 8;
 
 }  // namespace
@@ -28,7 +28,9 @@ SampleIndex::SampleIndex(const std::filesystem::path& path) : file_(path, "data"
     refuse("is no index of samples in this format");
   }
   const std::string_view digested = bytes.substr(0, bytes.size() - kDigestDigits);
-  if (sha256_hex(digested) != bytes.substr(digested.size())) {
+  Xxh3 digest;
+  digest.update(digested);
+  if (digest.hex() != bytes.substr(digested.size())) {
     refuse("is damaged: its digest does not fit its bytes");
   }
   std::uint64_t json_length = 0;

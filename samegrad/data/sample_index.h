@@ -1,8 +1,10 @@
 // The index of a text file: where each sample stands and what it counts, so that a run needs neither to read the file
 // before it starts nor to hold it in memory.
 //
-// Format (little-endian): 8 bytes "SGINDEX2"; one IndexRecord a sample; a JSON object {"format", "options", "file":
-// {"bytes","sha256"}, "report"}; its length in 8 bytes; the SHA-256 of all bytes before, 64 hexadecimal digits.
+// Format (little-endian): 8 bytes "SGINDEX3"; one IndexRecord a sample; a JSON object {"format", "options", "file":
+// {"bytes","sha256"}, "report"}; its length in 8 bytes; the XXH3-128 of all bytes before, 32 hexadecimal digits: it
+// finds damage, and every start computes it, of an index that may be as large as its file. (Format 2 had SHA-256
+// there.)
 #pragma once
 
 #include <cstdint>
@@ -18,8 +20,8 @@
 
 namespace samegrad {
 
-inline constexpr std::string_view kIndexMagic = "SGINDEX2";
-inline constexpr std::int64_t kIndexFormat = 2;
+inline constexpr std::string_view kIndexMagic = "SGINDEX3";
+inline constexpr std::int64_t kIndexFormat = 3;
 
 struct IndexRecord {
   std::int64_t offset = 0;  ///< of the sample's bytes in the data file

@@ -35,8 +35,17 @@ class PythonRandom {
   /// random.Random.shuffle(values). Local.
   template <typename T>
   void shuffle(std::span<T> values) {
-    for (std::size_t i = values.size(); i > 1; --i) {
-      std::swap(values[i - 1], values[static_cast<std::size_t>(randbelow(i))]);
+    // What is drawn does not depend on the values: some places are drawn at once, so that they come from memory
+    // together.
+    constexpr std::size_t kAtOnce = 32;
+    std::array<std::size_t, kAtOnce> drawn{};
+    for (std::size_t left = values.size(); left > 1;) {
+      const std::size_t count = left - 1 < kAtOnce ? left - 1 : kAtOnce;
+      for (std::size_t k = 0; k < count; ++k) {
+        drawn[k] = static_cast<std::size_t>(randbelow(left - k));
+        __builtin_prefetch(&values[drawn[k]], /*rw=*/1);
+      }
+      for (std::size_t k = 0; k < count; ++k, --left) std::swap(values[left - 1], values[drawn[k]]);
     }
   }
 

@@ -1,5 +1,5 @@
-// An index of samples: the JSON at its end and, after "===", its records; signed, so that what stands behind the digest
-// is reached. Then the samples that it points to are read.
+// An index of samples: as it is, without its digest, and as the JSON at its end and, after "===", its records; the last
+// two signed, so that what stands behind the digest is reached. Then the samples that it points to are read.
 #include <cstring>
 
 #include "samegrad/base/digest.h"
@@ -32,10 +32,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::filesystem::path kFile = kFolder.write("data.jsonl", kData);
   const std::string_view input = fuzz::text_of(data, size);
   read(kFile, kFolder.write("data.index", input));
+  read(kFile, kFolder.write("data.index", std::string(input) + xxh3_128_hex(input)));
   const auto [json, records] = fuzz::two_parts(input);
   const std::uint64_t length = json.size();
   std::string bytes = std::string(kIndexMagic) + std::string(records) + std::string(json);
   bytes.append(reinterpret_cast<const char*>(&length), sizeof(length));
-  read(kFile, kFolder.write("data.index", bytes + sha256_hex(bytes)));
+  read(kFile, kFolder.write("data.index", bytes + xxh3_128_hex(bytes)));
   return 0;
 }

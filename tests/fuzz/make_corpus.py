@@ -174,7 +174,7 @@ def index():
               "bad_lines": 0, "cut_samples": 0, "unsupervised_samples": 0, "empty_completions": 0, "weighted_samples": 0,
               "document_samples": 0, "first_bad": [], "first_cut": [], "first_unsupervised": []}
     options = {"tokenizer": "bytes", "format": "jsonl", "context": 16, "vocabulary": 256, "skip_bad_lines": False}
-    good = {"format": 2, "options": options, "file": {"bytes": 28, "sha256": sha256("x")}, "report": report}
+    good = {"format": 3, "options": options, "file": {"bytes": 28, "sha256": sha256("x")}, "report": report}
     records = entry() + entry(14, 2)
     seeds = {
         "good": (good, records), "format": ({**good, "format": 1}, records), "one-record": (good, entry()),
@@ -189,11 +189,10 @@ def index():
         seed("index", name, json.dumps(json_part).encode() + b"\n===\n" + binary)
     text = json.dumps(good)
     seed("index", "deep", text.replace('"jsonl"', "[" * 500 + "]" * 500).encode() + b"\n===\n" + records)
-    seed("index", "twice", text.replace('"format": 2', '"format": 2, "format": 2', 1).encode() + b"\n===\n" + records)
-    whole = b"SGINDEX2" + records + text.encode() + struct.pack("<Q", len(text))
-    seed("index", "good-whole", whole + sha256(whole).encode())
-    cut = b"SGINDEX2" + struct.pack("<Q", 2**64 - 1)
-    seed("index", "json-length", cut + sha256(cut).encode())
+    seed("index", "twice", text.replace('"format": 3', '"format": 3, "format": 3', 1).encode() + b"\n===\n" + records)
+    whole = b"SGINDEX3" + records + text.encode() + struct.pack("<Q", len(text))
+    seed("index", "good-whole", whole)
+    seed("index", "json-length", b"SGINDEX3" + struct.pack("<Q", 2**64 - 1))
 
 
 def data_lock():

@@ -92,14 +92,14 @@ TEST_F(Index, IsRefusedWhenABitIsFlippedOrTheEndIsMissing) {
 
 TEST_F(Index, WithAFittingDigestButPartsThatDoNotFitIsRefused) {
   const auto refused_body = [&](const std::string& body) {
-    write("index.bin", body + sha256_hex(body));
+    write("index.bin", body + xxh3_128_hex(body));
     return refusal([&] { SampleIndex{index_}; });
   };
   const std::string magic(kIndexMagic);
   EXPECT_TRUE(contains(refused_body(magic + std::string(8, '\xFF')), "parts do not fit"));
   EXPECT_TRUE(contains(refused_body(magic + std::string(8, '\0')), "is damaged"));
   EXPECT_TRUE(contains(refused_body(magic + "{}" + std::string("\2\0\0\0\0\0\0\0", 8)), "is damaged"));
-  EXPECT_TRUE(contains(refused_body(magic + R"({"format":3})" + std::string("\14\0\0\0\0\0\0\0", 8)), "has format 3"));
+  EXPECT_TRUE(contains(refused_body(magic + R"({"format":2})" + std::string("\14\0\0\0\0\0\0\0", 8)), "has format 2"));
 }
 
 TEST_F(Index, OfOtherOptionsIsRefused) {

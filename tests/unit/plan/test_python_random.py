@@ -31,7 +31,7 @@ def mixed_steps(seed):
         lambda: ["random"],
         lambda: ["randbelow", choose.choice([1, 2, 3, 2**31, 2**32, 2**32 + 1, 2**63, choose.randint(1, 2**64 - 1)])],
         lambda: ["sample", *sorted([choose.randint(0, 300), choose.randint(0, 40)], reverse=True)],
-        lambda: ["shuffle", list(range(choose.randint(0, 50)))],
+        lambda: ["shuffle", list(range(choose.randint(0, 200)))],
     ]
     return [choose.choice(kinds)() for _ in range(400)]
 
