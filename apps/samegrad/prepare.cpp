@@ -15,8 +15,8 @@ namespace samegrad {
 int run_prepare(const CommandLine& command) {
   const RunConfig config = load_config(command.config, command.overrides);
   const RunPaths paths(command.run);
-  const std::string wrote = prepare_run(config, paths);
-  const OpenedRun run = open_run(config, paths);
+  OpenedRun run;
+  const std::string wrote = prepare_run(config, paths, {}, [&](const OpenedRun& opened) { run = opened; });
   const std::vector<double> costs = atom_costs(run.plan->window(1), *run.data.train, sample_cost(config));
   const CostBalance balance = cost_balance(costs, config.plan.virtual_ranks);
   if (command.json) {

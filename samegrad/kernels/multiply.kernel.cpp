@@ -49,15 +49,22 @@ struct TilePlace {
   bool add;
 };
 
-template <int kRows>
+/// `kPacked`: a's rows are packed, so that their places need no registers.
+template <int kRows, bool kPacked>
 void tile(const TilePlace& place) {
   Register sums[kRows][2];
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) sums[i][0] = sums[i][1] = Register{};
   const float* a = place.a;
   const float* b = place.b;
-  const std::int64_t row_stride = place.row_stride;
-  const std::int64_t depth_stride = place.depth_stride;
+  const std::int64_t row_stride = kPacked ? 1 : place.row_stride;
+  const std::int64_t depth_stride = kPacked ? kTileRows : place.depth_stride;
+  // Where the sums go is on its way from memory while they are made.
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+    __builtin_prefetch(place.c + i * place.c_stride, /*rw=*/1);
+    __builtin_prefetch(place.c + i * place.c_stride + kWide, /*rw=*/1);
+  }
   for (std::int64_t p = 0; p < place.depth; ++p) {
     const auto left = load_as<Register>(b);
     const auto right = load_as<Register>(b + kWide);
@@ -84,14 +91,19 @@ void tile(const TilePlace& place) {
 }
 
 using Tile = void(const TilePlace& place);
-Tile* const kTiles[] = {nullptr, tile<1>, tile<2>, tile<3>,  tile<4>,  tile<5>, tile<6>,
+
+/// By their number of rows.
+template <bool kPacked>
+Tile* const kTiles[] = {nullptr,           tile<1, kPacked>, tile<2, kPacked>, tile<3, kPacked>,
+                        tile<4, kPacked>,  tile<5, kPacked>, tile<6, kPacked>,
 #if defined(__AVX512F__)
-                        tile<7>, tile<8>, tile<9>, tile<10>, tile<11>, tile<12>
+                        tile<7, kPacked>,  tile<8, kPacked>, tile<9, kPacked>, tile<10, kPacked>,
+                        tile<11, kPacked>, tile<12, kPacked>
 #endif
 };
 
 /// A tile that sticks out to the right: worked on in full, beside c.
-void edge_tile(TilePlace place, std::int64_t rows, std::int64_t columns) {
+void edge_tile(Tile* const whole_tile, TilePlace place, std::int64_t rows, std::int64_t columns) {
   float whole[kTileRows * kTileColumns] = {};
   float bias[kTileColumns] = {};
   float* const c = place.c;
@@ -103,7 +115,7 @@ void edge_tile(TilePlace place, std::int64_t rows, std::int64_t columns) {
   if (place.bias != nullptr) place.bias = bias;
   place.c = whole;
   place.c_stride = kTileColumns;
-  kTiles[rows](place);
+  whole_tile(place);
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) c[i * c_stride + j] = whole[i * kTileColumns + j];
   }
@@ -243,10 +255,11 @@ void multiply(const MatrixView<float>& left, const MatrixView<float>& right, std
                                   .c_stride = columns,
                                   .bias = bias == nullptr ? nullptr : bias + j0 + j,
                                   .add = p0 > 0};
+            Tile* const whole_tile = packs_a ? kTiles<true>[high] : kTiles<false>[high];
             if (wide - j < kTileColumns) {
-              edge_tile(place, high, wide - j);
+              edge_tile(whole_tile, place, high, wide - j);
             } else {
-              kTiles[high](place);
+              whole_tile(place);
             }
           }
         }
