@@ -5,11 +5,12 @@
 Files of four kinds of lines are written first: long texts, short texts, chats and lists of ids. Per round and file, in turn:
 `samegrad prepare` in an empty folder (the file is read, parsed, counted, hashed and indexed), with all cores that this process
 may use and with one of them; `prepare` again (read and hashed); a whole `train` of one update of a tiny model (the file is known
-and not read again). Peers, with one core: Python's
-json.loads of every line, and what any reader that keeps a digest must do, a plain sequential read with SHA-256 (OpenSSL).
+and not read again). Peers, single-threaded: Python's json.loads of every line, and what any reader that keeps a digest must do, a
+plain sequential read with SHA-256 (OpenSSL).
 Every figure is megabytes (10^6 bytes) of the file a second, median over rounds with least and largest, then by processor
 time, which says what a quiet machine would show. At the end, on the file of long texts: what a window's samples cost the thread
-that trains, read by itself and by a thread ahead of it (window_ahead_speed).
+that trains, read by itself and by a thread ahead of it (window_ahead_speed,
+with one core).
 """
 
 import argparse
@@ -98,7 +99,8 @@ def window_ahead(arguments, data, folder):
     """-> {"warm" | "cold": {"itself_ms" | "ahead_ms": {"least", "median"}}}"""
     figures = folder / "window_ahead.json"
     command = [arguments.bin / "window_ahead_speed", data, folder / "run-0/outputs/data/index-train.bin", figures]
-    subprocess.run([str(word) for word in command], check=True)
+    subprocess.run([str(word) for word in command], check=True,
+                   preexec_fn=lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))}))
     return json.loads(figures.read_text())
 
 

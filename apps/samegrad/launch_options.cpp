@@ -1,7 +1,5 @@
 #include "apps/samegrad/launch_options.h"
 
-#include <sched.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -10,6 +8,7 @@
 #include <string_view>
 
 #include "apps/samegrad/command_options.h"
+#include "samegrad/base/allowed_cores.h"
 #include "samegrad/comm/environment.h"
 
 namespace samegrad {
@@ -34,12 +33,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& names, std::int64_
       ->type_name("N");
 }
 
-std::int64_t usable_processors() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  const bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
-  return std::clamp<std::int64_t>(known ? CPU_COUNT(&allowed) : 1, 1, kMostLocalProcesses);
-}
+std::int64_t usable_processors() { return std::min<std::int64_t>(allowed_cores(), kMostLocalProcesses); }
 
 std::int64_t number_of_processes(const std::string& text) {
   if (text == "auto" || text == "cpu") {

@@ -1,6 +1,5 @@
 #include "apps/samegrad/machine.h"
 
-#include <sched.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -8,6 +7,8 @@
 #include <charconv>
 #include <fstream>
 #include <sstream>
+
+#include "samegrad/base/allowed_cores.h"
 
 namespace samegrad {
 namespace {
@@ -82,10 +83,7 @@ Machine this_machine() {
   limit_memory(machine, file_text("/sys/fs/cgroup/memory.max"),
                leading_number(file_text("/sys/fs/cgroup/memory.current")),
                leading_number(line_value(file_text("/sys/fs/cgroup/memory.stat"), "inactive_file", " ")));
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
-    machine.cores = CPU_COUNT(&allowed);
-  }
+  machine.cores = allowed_cores();
   return machine;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,6 +9,8 @@
 #include <chrono>
 #include <climits>
 #include <cstdint>
+
+#include "samegrad/base/allowed_cores.h"
 
 namespace samegrad {
 
@@ -30,10 +31,7 @@ inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t whi
 inline int spins_for(int ranks) {
   // About 20 microseconds: most peers arrive within that, and a sleep costs more.
   constexpr int kSpins = 500;
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  const bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
-  return known && ranks <= CPU_COUNT(&allowed) ? kSpins : 0;
+  return ranks <= allowed_cores() ? kSpins : 0;
 }
 
 }  // namespace samegrad

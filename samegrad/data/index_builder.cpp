@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <span>
 #include <string>
-#include <thread>
 
+#include "samegrad/base/allowed_cores.h"
 #include "samegrad/base/error.h"
 #include "samegrad/data/batch_readers.h"
 #include "samegrad/data/sample_index.h"
@@ -63,7 +63,7 @@ void refuse_nothing_to_learn(const IngestReport& report, bool any_weight) {
 
 }  // namespace
 
-std::size_t index_threads() { return std::clamp(std::thread::hardware_concurrency(), 1U, 8U); }
+std::size_t index_threads() { return static_cast<std::size_t>(std::min(allowed_cores(), 8)); }
 
 BuiltIndex build_sample_index(const std::filesystem::path& data, const std::filesystem::path& index,
                               const TextOptions& options, std::size_t threads) {

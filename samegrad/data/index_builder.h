@@ -22,8 +22,8 @@ struct BuiltIndex {
 std::size_t index_threads();
 
 /// Indexes `data` in one pass and bounded memory; the index is the same for every number of `threads` (>= 1). Throws
-/// InputError: the file cannot be read, "FILE:LINE: reason" for the first bad line unless options.skip_bad_lines, no
-/// sample at all, no supervised token at all. Local.
+/// InputError: the file cannot be read (bad lines just before that place may go untold), "FILE:LINE: reason" for the
+/// first bad line unless options.skip_bad_lines, no sample at all, no supervised token at all. Local.
 BuiltIndex build_sample_index(const std::filesystem::path& data, const std::filesystem::path& index,
                               const TextOptions& options, std::size_t threads = index_threads());
 

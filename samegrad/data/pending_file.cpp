@@ -25,6 +25,7 @@ PendingFile::PendingFile(const std::filesystem::path& path) : path_(std::filesys
   if (error) {
     throw RunError("write", path_.string() + ": creating the folder: " + error.message());
   }
+  gathered_.reserve(kGathered);    // at once: growing it would take as much again
   remove_left_temporaries(path_);  // where the folder cannot be read, commit() says so
   temporary_ = temporary_path(path_);
   descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -43,14 +44,19 @@ PendingFile::~PendingFile() {
 }
 
 void PendingFile::write(std::string_view bytes) {
-  gathered_ += bytes;
-  if (gathered_.size() >= kGathered) {
-    flush();
+  while (!bytes.empty()) {
+    const std::string_view piece = bytes.substr(0, kGathered - gathered_.size());
+    gathered_ += piece;
+    bytes.remove_prefix(piece.size());
+    if (gathered_.size() == kGathered) {
+      flush();
+    }
   }
 }
 
 void PendingFile::finish() {
   flush();
+  gathered_ = std::string();  // its memory, too: the file may wait long for commit()
   if (fsync(descriptor_) != 0) {
     fail("fsync");
   }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <thread>
 #include <utility>
 
+#include "samegrad/base/allowed_cores.h"
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
@@ -25,8 +25,7 @@ void refuse(const std::string& message) { throw InputError("ddp", message); }
 Overlap chosen_overlap(Overlap asked, const World& world) {
   if (asked != Overlap::kAuto) return asked;
   const int local_ranks = read_number(process_environment, kLocalWorldSizeVariable).value_or(world.size());
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  return world.backend() == "gloo" && cores >= 2 * local_ranks ? Overlap::kOn : Overlap::kOff;
+  return world.backend() == "gloo" && allowed_cores() >= 2 * local_ranks ? Overlap::kOn : Overlap::kOff;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// XXH3-128, seed 0, over pieces: the hash of tensors at every update. The same value for every set of instructions.
+// XXH3-128, seed 0, over pieces: the hash of tensors at every update, and of indexes. The same value for every set of
+// instructions.
 #pragma once
 
 #include <memory>

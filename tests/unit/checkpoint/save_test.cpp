@@ -11,6 +11,7 @@
 #include "samegrad/checkpoint/leftovers.h"
 #include "samegrad/checkpoint/staged_folder.h"
 #include "samegrad/checkpoint/step_name.h"
+#include "tests/unit/base/no_threads.h"
 #include "tests/unit/checkpoint/fault_hook.h"
 #include "tests/unit/checkpoint/small_checkpoint.h"
 
@@ -46,6 +47,28 @@ TEST(SaveCheckpoint, WhatIsSavedIsReadBackExactly) {
   EXPECT_EQ(options, small.content.optimizer_options);
   EXPECT_EQ(options["momentum"].get<double>(), 1.0 / 3.0);
   EXPECT_EQ(names_in(folder.path() / "a" / "b"), std::vector<std::string>{"step-0050"});
+}
+
+TEST(SaveCheckpoint, OfALargeTensorIsTheSameWhereNoThreadCanHashIt) {
+  const TemporaryFolder folder;
+  const std::vector<std::byte> bytes(std::size_t{3} << 20, std::byte{7});
+  SmallContent small;
+  small.content.model = {{.name = "w",
+                          .type = TensorType::kFloat32,
+                          .shape = {static_cast<std::int64_t>(bytes.size() / 4)},
+                          .bytes = bytes}};
+  const std::filesystem::path with = save_checkpoint(folder.path() / "with", 1, small.content);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!can_start_no_thread_any_more()) _exit(2);
+    save_checkpoint(folder.path() / "without", 1, small.content);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  verify_checkpoint(folder.path() / "without" / "step-0001");
+  EXPECT_EQ(file_text(with / kManifestFile), file_text(folder.path() / "without" / "step-0001" / kManifestFile));
 }
 
 TEST(SaveCheckpoint, ModelAndOptimizerBytesDoNotDependOnPlaceTimeOrFacts) {

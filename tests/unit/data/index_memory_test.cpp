@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -49,7 +50,8 @@ TEST_F(IndexMemory, AFileOf200MiBIsIndexedAndReadIn100MiBOfAddressSpace) {
   std::size_t size = 0;
   for (; size < kFileBytes; size += many.size()) data.append(many);
   EXPECT_TRUE(fits([&] {
-    build_sample_index(data.path(), index_, options_).file->commit();
+    mallopt(M_ARENA_MAX, 1);  // another arena would reserve 64 MiB of address space
+    build_sample_index(data.path(), index_, options_, /*threads=*/2).file->commit();
     const TextSource source(data.path(), index_, options_);
     for (std::int64_t id = 0; id < source.size(); id += 1000) {
       if (source.sample(id).supervised_tokens() != 601) _exit(3);

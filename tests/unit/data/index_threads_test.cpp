@@ -1,11 +1,10 @@
-#include <pthread.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 
 #include "samegrad/base/digest.h"
+#include "tests/unit/base/no_threads.h"
 #include "tests/unit/data/text_fixture.h"
 
 namespace samegrad {
@@ -96,14 +95,7 @@ TEST_F(IndexThreads, WhereNoneCanBeStartedTheIndexIsTheSame) {
   std::filesystem::remove(index_);
   const pid_t child = fork();
   if (child == 0) {
-    // No address space is as large as the stack that a thread would have.
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, std::size_t{1} << 48);
-    pthread_t thread{};
-    const bool none = pthread_setattr_default_np(&attributes) == 0 &&
-                      pthread_create(
-                          &thread, nullptr, [](void*) -> void* { return nullptr; }, nullptr) != 0;
+    const bool none = can_start_no_thread_any_more();
     if (none) build_sample_index(data, index_, options_, 4).file->commit();
     _exit(none ? 0 : 2);
   }
