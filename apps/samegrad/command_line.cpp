@@ -106,6 +106,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.program.assign(std::min(own_end + 1, argv + argc), argv + argc);
     argc = static_cast<int>(own_end - argv);
   }
+  line.given.assign(argv + std::min(argc, 2), argv + argc);
   CLI::App app("samegrad: the same gradient, the same bits, on any number of processes.", "samegrad");
   app.footer(overview_footer);
   app.set_help_flag("-h,--help", "Shows this");

@@ -12,7 +12,8 @@ namespace samegrad {
 
 struct CommandLine {
   std::string subcommand;
-  std::string help;  ///< not empty: what --help asked for, to be printed instead of doing anything
+  std::vector<std::string> given;  ///< what follows it, as it was given; of launch, without the program
+  std::string help;                ///< not empty: what --help asked for, to be printed instead of doing anything
 
   std::string config;                   ///< path; empty: the lesson
   std::vector<std::string> overrides;   ///< --set, then the shorthands

@@ -1,6 +1,7 @@
 // samegrad: answers what needs no libtorch, and starts samegrad-worker for the rest.
 #include <exception>
 #include <iostream>
+#include <string_view>
 
 #include "apps/samegrad/command_line.h"
 #include "apps/samegrad/commands.h"
@@ -9,6 +10,7 @@
 #include "samegrad/base/cut_file.h"
 #include "samegrad/base/log.h"
 #include "samegrad/base/one_line.h"
+#include "samegrad/launch/worker_signals.h"
 
 namespace samegrad {
 namespace {
@@ -31,6 +33,8 @@ int run_front(int argc, const char* const* argv) {
 }  // namespace samegrad
 
 int main(int argc, char** argv) {
+  // Its workers handle these signals, once libtorch is loaded.
+  if (argc > 1 && argv[1] == std::string_view("train")) samegrad::hold_stop_signals();
   samegrad::tell_of_cut_files([](const std::string& line) { samegrad::log_error(samegrad::one_line(line)); });
   try {
     return samegrad::run_front(argc, argv);

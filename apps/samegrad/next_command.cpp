@@ -1,10 +1,12 @@
 #include "apps/samegrad/next_command.h"
 
+#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 
 #include "samegrad/base/error.h"
+#include "samegrad/comm/environment.h"
 
 namespace samegrad {
 namespace {
@@ -41,6 +43,33 @@ std::optional<StartedBy> started_by(const RunPaths& paths) {
   }
 }
 
+/// What a training was given, and what a launcher beside it decided.
+std::vector<std::string> words_of(const CommandLine& command) {
+  std::vector<std::string> words = without_option(command.given, "--resume");
+  const WorkerEnvironment launched = read_worker_environment();
+  if (command.nproc == 0 && launched.world_size > 1 && launched.local_world_size == launched.world_size) {
+    words.insert(words.begin(), {"--nproc", std::to_string(launched.world_size)});
+  }
+  return words;
+}
+
+/// The number after `option`, or 0.
+std::int64_t number_given(const std::vector<std::string>& words, const std::string& option) {
+  std::string text;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (word->starts_with(option + "=")) text = word->substr(option.size() + 1);
+    if (*word == option && word + 1 != words.end()) text = *(word + 1);
+  }
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::string resume_command(const std::vector<std::string>& given, std::int64_t update) {
+  const bool reached = number_given(given, "--stop-at") <= update;
+  return shell_command("train --resume latest", reached ? without_option(given, "--stop-at") : given);
+}
+
 }  // namespace
 
 std::vector<std::string> same_run(const CommandLine& command) {
@@ -53,6 +82,15 @@ std::vector<std::string> same_run(const CommandLine& command) {
   return words;
 }
 
+std::vector<std::string> without_option(std::vector<std::string> words, std::string_view option) {
+  const std::string joined = std::string(option) + "=";
+  for (auto word = words.begin(); word != words.end();) {
+    const bool separate = *word == option && word + 1 != words.end();
+    word = word->starts_with(joined) ? words.erase(word) : separate ? words.erase(word, word + 2) : word + 1;
+  }
+  return words;
+}
+
 std::string shell_command(const std::string& verb, const std::vector<std::string>& words) {
   std::string text = "samegrad " + verb;
   for (const std::string& word : words) text += " " + quoted(word);
@@ -60,13 +98,17 @@ std::string shell_command(const std::string& verb, const std::vector<std::string
 }
 
 Json command_to_json(const CommandLine& command) {
-  return {{"folder", this_folder()}, {"arguments", same_run(command)}};
+  return {{"folder", this_folder()}, {"arguments", words_of(command)}};
 }
 
-std::string resume_command(const RunPaths& paths) {
+std::string resume_command(const CommandLine& command, std::int64_t update) {
+  return resume_command(words_of(command), update);
+}
+
+std::string resume_command(const RunPaths& paths, std::int64_t update) {
   const std::optional<StartedBy> started = started_by(paths);
   if (!started) return shell_command("train --resume latest", {"--run", paths.run.string()});
-  const std::string command = shell_command("train --resume latest", started->arguments);
+  const std::string command = resume_command(started->arguments, update);
   return started->folder == this_folder() ? command : "cd " + quoted(started->folder) + " && " + command;
 }
 

@@ -98,14 +98,16 @@ void prepare(RunContext& context, const CommandLine& command, const Acceptance& 
         std::swap(context.run, run);
       });
   if (!wrote.empty() && !context.scratch) {
-    log_info("prepared what was missing:\n" + wrote.substr(0, wrote.size() - 1));
+    log_info("prepared what was missing, or made for other data or another configuration:\n" +
+             wrote.substr(0, wrote.size() - 1));
   }
 }
 
-RunContext open_run_context(const CommandLine& command, const Acceptance& acceptance) {
+RunContext open_run_context(const CommandLine& command, const Acceptance& acceptance, const OnJoin& on_join) {
   RunContext context{.config = command_config(command),
                      .paths = RunPaths(command.run),
                      .comm = nullptr,
+                     .comm_watch = nullptr,
                      .dispatch = effective_dispatch(),
                      .run = {},
                      .scratch = nullptr,
@@ -113,6 +115,7 @@ RunContext open_run_context(const CommandLine& command, const Acceptance& accept
   JoinedRanks joined = join_ranks(read_worker_environment(), context.config.run.backend,
                                   {context.timeout(), [] { return stop_signal() != 0; }});
   context.comm = std::move(joined.communicator);
+  if (on_join) context.comm_watch = on_join(*context.comm);
   if (context.leader() && !joined.note.empty()) log_info(joined.note);
   refuse_unequal_dispatch(*context.comm, context.dispatch, context.timeout());
   together(*context.comm, "prepare", 0, context.timeout(), [&] {
@@ -132,8 +135,8 @@ RunContext open_run_context(const CommandLine& command, const Acceptance& accept
 }  // namespace
 
 int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body,
-                   const Acceptance& acceptance) {
-  RunContext context = open_run_context(command, acceptance);
+                   const Acceptance& acceptance, const OnJoin& on_join) {
+  RunContext context = open_run_context(command, acceptance, on_join);
   try {
     return body(context);
   } catch (const std::exception& error) {

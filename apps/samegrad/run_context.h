@@ -21,7 +21,8 @@ struct RunContext {
   RunConfig config;
   RunPaths paths;
   std::unique_ptr<Communicator> comm;
-  Dispatch dispatch;  ///< the same on every rank
+  std::shared_ptr<void> comm_watch;  ///< what OnJoin returned
+  Dispatch dispatch;                 ///< the same on every rank
   OpenedRun run;
   std::unique_ptr<ScratchFolder> scratch;  ///< of rank 0 in a dry run: where `paths` has what was prepared
   std::unique_ptr<FolderLock> lock;  ///< of rank 0 while it trains: two trainings in one folder would mix their files
@@ -36,13 +37,16 @@ struct Acceptance {
   std::function<void(const RunContext&)> by_data = {};    ///< with all of the context
 };
 
+/// Called as soon as the ranks can talk; its result ends before the communicator does.
+using OnJoin = std::function<std::shared_ptr<void>(const Communicator&)>;
+
 /// Joins the other ranks, refuses those under another dispatch, lets rank 0 prepare what is missing, opens it on every
 /// rank, and runs `body`. A dry run prepares aside and leaves the run's folder as it was; otherwise rank 0 first looks
 /// whether what the command will save can be written. Rank 0 runs the `acceptance`: what that throws leaves the folder
 /// as it was. Where one of these fails, every rank throws the same error; where `body` throws on one rank, the others'
 /// waits end with its line. Collective.
 int in_run_context(const CommandLine& command, const std::function<int(RunContext&)>& body,
-                   const Acceptance& acceptance = {});
+                   const Acceptance& acceptance = {}, const OnJoin& on_join = {});
 
 /// Runs `action` and agrees on its failure: where it throws on any rank, every rank throws the same error. Collective.
 void together(Communicator& comm, std::string_view name, std::int64_t update, std::chrono::milliseconds timeout,

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "apps/samegrad/command_config.h"
+#include "apps/samegrad/next_command.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/json.h"
 #include "samegrad/base/log.h"
@@ -22,7 +23,6 @@
 #include "samegrad/launch/accelerate_intent.h"
 #include "samegrad/launch/launch.h"
 #include "samegrad/launch/pinned_environment.h"
-#include "samegrad/launch/worker_signals.h"
 
 namespace samegrad {
 namespace {
@@ -40,14 +40,10 @@ bool checks_several_processes(std::string_view subcommand) {
 }
 
 /// With --resume auto.
-std::vector<std::string> resuming(std::vector<std::string> arguments) {
-  for (auto word = arguments.begin(); word != arguments.end();) {
-    const bool joined = word->starts_with("--resume=");
-    const bool separate = *word == "--resume" && word + 1 != arguments.end();
-    word = joined ? arguments.erase(word) : separate ? arguments.erase(word, word + 2) : word + 1;
-  }
-  arguments.insert(arguments.end(), {"--resume", "auto"});
-  return arguments;
+std::vector<std::string> resuming(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = without_option(arguments, "--resume");
+  words.insert(words.end(), {"--resume", "auto"});
+  return words;
 }
 
 /// Name of the newest complete checkpoint of the current run; "" where there is none, or it cannot be known.
@@ -121,7 +117,6 @@ std::filesystem::path worker_path() {
 }
 
 int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
-  if (line.subcommand == "train") hold_save_signal();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const RunConfig config = reads_config(line.subcommand) ? command_config(line) : RunConfig{};
   const int launched = read_worker_environment().world_size;

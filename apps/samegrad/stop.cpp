@@ -62,13 +62,6 @@ std::string rank_list(const std::vector<RunningRank>& ranks) {
                                               : ", but maybe on " + hosts + "; run `samegrad stop` there"));
 }
 
-/// Where `--resume latest` goes on: other runs' checkpoints, and those that a resume took back, may be in the folder,
-/// too.
-std::string newest_checkpoint(const RunPaths& paths) {
-  const LatestCheckpoint latest = latest_checkpoint(paths);
-  return latest.found ? latest.found->path.string() : "";
-}
-
 }  // namespace
 
 int run_stop(const CommandLine& command) {
@@ -96,10 +89,12 @@ int run_stop(const CommandLine& command) {
     }
     nanosleep(&kBetweenLooks, nullptr);
   }
-  const std::string newest = newest_checkpoint(paths);
+  // Other runs' checkpoints, and those that a resume took back, may be in the folder, too.
+  const LatestCheckpoint newest = latest_checkpoint(paths);
   std::cout << "stopped; "
-            << (newest.empty() ? "it has no checkpoint"
-                               : "the newest checkpoint is " + newest + "; go on with: " + resume_command(paths))
+            << (newest.found ? "the newest checkpoint is " + newest.found->path.string() +
+                                   "; go on with: " + resume_command(paths, newest.found->update)
+                             : "it has no checkpoint")
             << "\n";
   return 0;
 }

@@ -78,6 +78,7 @@ int TrainingRun::run() {
                                                   {"legs", legs_.to_json()},
                                                   {"command", command_to_json(*command_)},
                                                   {"config", config_to_json(context_->config)},
+                                                  {"data_lock", to_json(context_->run.data.lock)},
                                                   {"dispatch", dispatch_to_json(context_->dispatch)}});
     log_.emplace(MetricsLog(context_->paths.metrics, run_id_, kind_, first_update_ - 1), first_update_, last_update_,
                  context_->config.logging.every);
@@ -241,7 +242,7 @@ void TrainingRun::show_summary(const std::string& outcome) {
   summary.places = {{"metrics", context_->paths.metrics.string()},
                     {"checkpoints", context_->paths.checkpoints.string()}};
   const bool finished = summary.update == summary.total_updates;
-  summary.next = shell_command(finished ? "evaluate" : "train --resume latest", same_run(*command_));
+  summary.next = finished ? shell_command("evaluate", same_run(*command_)) : resume_command(*command_, summary.update);
   if (!command_->quiet) std::cout << summary_text(summary, TextStyle{.colour = log_uses_colour()}) << std::flush;
 }
 

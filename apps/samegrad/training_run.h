@@ -2,11 +2,11 @@
 // disk or the screen.
 #pragma once
 
-#include <atomic>
 #include <optional>
 #include <string>
 
 #include "apps/samegrad/command_line.h"
+#include "apps/samegrad/late_stop.h"
 #include "apps/samegrad/run_context.h"
 #include "apps/samegrad/start_point.h"
 #include "apps/samegrad/training_log.h"
@@ -14,12 +14,6 @@
 #include "samegrad/train/trainer.h"
 
 namespace samegrad {
-
-/// What others may ask of a run at any time, also while it hangs.
-struct TrainingProgress {
-  std::atomic<std::int64_t> update = 0;  ///< the newest that is made
-  std::atomic<std::int64_t> saved = -1;  ///< the newest checkpoint's; -1: none
-};
 
 class TrainingRun {
  public:

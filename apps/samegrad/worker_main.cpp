@@ -20,7 +20,8 @@
 namespace samegrad {
 namespace {
 
-int run_worker(int argc, const char* const* argv) {
+/// `done` once nothing is left but to send what was printed on its way.
+int run_worker(int argc, const char* const* argv, bool& done) {
   if (argc == 3 && argv[1] == kStoreHostArgument) {
     return run_store_host(argv[2]);
   }
@@ -37,6 +38,7 @@ int run_worker(int argc, const char* const* argv) {
     throw InputError("usage", line.subcommand + ": a command of samegrad, not of samegrad-worker");
   }
   const int exit_code = command->run(line);
+  done = true;
   flush_results();
   return exit_code;
 }
@@ -67,8 +69,9 @@ int main(int argc, char** argv) {
                                     .exit_code = static_cast<int>(samegrad::ExitCode::kBadInput),
                                     .message = samegrad::one_line(line)});
   });
+  bool done = false;
   try {
-    const int exit_code = samegrad::run_worker(argc, argv);
+    const int exit_code = samegrad::run_worker(argc, argv, done);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return exit_code;  // they look once more at exit
 #else
@@ -77,6 +80,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     samegrad::FailureReport report = samegrad::failure_report_of(error, samegrad::rank_or_zero());
     report.message = samegrad::error_line(error);
+    report.done = done;
     samegrad::write_failure_report(report);
     return samegrad::error_exit_code(error);
   }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "samegrad/base/error.h"
@@ -21,13 +23,13 @@ struct Fault {
   std::optional<std::int64_t> step;
   std::string kind;
   std::optional<std::string> phase;
-  int number = 0;  ///< exit code or signal
+  int number = 0;  ///< exit code, signal or seconds
 };
 
 [[noreturn]] void refuse(std::string_view part) {
-  throw InputError(kStage,
-                   "SAMEGRAD_FAULT: cannot read '" + std::string(part) +
-                       "'; the form is rank=R,step=S,kind=exit:N|signal:N|kill9|hang|throw|crash-in-save,phase=P");
+  throw InputError(
+      kStage, "SAMEGRAD_FAULT: cannot read '" + std::string(part) +
+                  "'; the form is rank=R,step=S,kind=exit:N|signal:N|sleep:S|kill9|hang|throw|crash-in-save,phase=P");
 }
 
 std::int64_t parse_number(std::string_view text) {
@@ -46,6 +48,9 @@ void parse_kind(Fault& fault, std::string_view kind) {
   } else if (kind.starts_with("signal:")) {
     fault.number = static_cast<int>(parse_number(kind.substr(7)));
     kind = "signal";
+  } else if (kind.starts_with("sleep:")) {
+    fault.number = static_cast<int>(parse_number(kind.substr(6)));
+    kind = "sleep";
   } else if (kind != "kill9" && kind != "hang" && kind != "throw" && kind != "crash-in-save") {
     refuse(kind);
   }
@@ -104,6 +109,10 @@ void fault_point(std::string_view phase, int rank, std::int64_t update) {
   if (kFault->kind == "signal") {
     static bool sent = false;
     if (!std::exchange(sent, true)) raise(kFault->number);
+    return;
+  }
+  if (kFault->kind == "sleep") {
+    std::this_thread::sleep_for(std::chrono::seconds(kFault->number));
     return;
   }
   if (kFault->kind == "hang") {

@@ -37,17 +37,6 @@ void compare_configs(const Checkpoint& checkpoint, const Json& before, const Jso
   }
 }
 
-const SplitLock* split_of(const DataLock& lock, std::string_view name) {
-  const auto found = std::ranges::find(lock.splits, name, &std::pair<std::string, SplitLock>::first);
-  return found == lock.splits.end() ? nullptr : &found->second;
-}
-
-DataLock training_part(const DataLock& lock) {
-  DataLock part{.task = lock.task, .splits = {}};
-  if (const SplitLock* train = split_of(lock, "train")) part.splits.emplace_back("train", *train);
-  return part;
-}
-
 std::string samples_text(const SplitLock* split) {
   return split == nullptr ? "none"
                           : std::to_string(split->samples) + " samples (sha256 " + split->sha256.substr(0, 12) + ")";

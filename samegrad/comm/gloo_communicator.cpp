@@ -70,10 +70,9 @@ GlooCommunicator::GlooCommunicator(std::shared_ptr<C10dStore> store, int rank, s
   SAMEGRAD_CHECK_OP(rank, <, size());
   const std::string& host = ranks_[static_cast<std::size_t>(rank)].host;
   for (std::size_t peer = 0; peer < ranks_.size(); ++peer) {
-    if (ranks_[peer].host == host && peer != static_cast<std::size_t>(rank)) {
-      watches_[peer].emplace(ranks_[peer].pid, ranks_[peer].start_time);
-      records_[peer].emplace(ranks_[peer], static_cast<int>(peer));
-    }
+    if (ranks_[peer].host != host) continue;
+    records_[peer].emplace(ranks_[peer], static_cast<int>(peer));
+    if (peer != static_cast<std::size_t>(rank)) watches_[peer].emplace(ranks_[peer].pid, ranks_[peer].start_time);
   }
   const std::string address = reachable_address(ranks_, rank);
   const C10dGuard guard;

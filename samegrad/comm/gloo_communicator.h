@@ -61,6 +61,7 @@ class GlooCommunicator final : public Communicator, public NativeAllReduce, publ
   void all_reduce_sum(std::span<float> values, const CallLabel& label) override;
   void all_reduce_sum(std::span<double> values, const CallLabel& label) override;
   StatusWriter& status() override { return *status_; }
+  std::optional<RankStatus> status_of(int rank) const override;
 
  private:
   struct Connections;  // PyTorch's side
@@ -97,7 +98,7 @@ class GlooCommunicator final : public Communicator, public NativeAllReduce, publ
   std::shared_ptr<StatusWriter> status_;
   std::uint32_t number_ = 0;                          // of calls of this rank so far
   std::vector<std::optional<ProcessWatch>> watches_;  // by rank; of other ranks on this host
-  std::vector<std::optional<PeerRecord>> records_;    // the same
+  std::vector<std::optional<PeerRecord>> records_;    // by rank; of ranks on this host
   std::vector<CallRecord> calls_;                     // by rank: the newest; of others as they arrived
   std::unique_ptr<Connections> connections_;
   int exceptions_at_start_;

@@ -81,8 +81,7 @@ bool GlooCommunicator::must_stop_waiting() {
 
 std::optional<PeerStory> GlooCommunicator::story_by_record(int peer) {
   const CallRecord& mine = calls_[static_cast<std::size_t>(rank_)];
-  const std::optional<PeerRecord>& record = records_[static_cast<std::size_t>(peer)];
-  const std::optional<RankStatus> status = record ? record->read() : std::nullopt;
+  const std::optional<RankStatus> status = status_of(peer);
   if (!status) return std::nullopt;
   const CallRecord& theirs = status->call;
   if (status->state == RankState::kWaiting && theirs.number == mine.number && !same_call(theirs, mine)) {
@@ -117,8 +116,13 @@ MissingPeer GlooCommunicator::missing_peer(int peer) const {
   missing.pid = ranks_[index].pid;
   missing.last_call = calls_[index];
   if (watches_[index] && !watches_[index]->ended()) missing.process_state = process_state(missing.pid);
-  if (records_[index]) missing.status = records_[index]->read();
+  missing.status = status_of(peer);
   return missing;
+}
+
+std::optional<RankStatus> GlooCommunicator::status_of(int rank) const {
+  const std::optional<PeerRecord>& record = records_[static_cast<std::size_t>(rank)];
+  return record ? record->read() : std::nullopt;
 }
 
 // What the peer wrote when it ended; waits a little, for Gloo may have closed the connection before.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "samegrad/comm/communicator.h"
@@ -16,6 +17,8 @@ class KeepsStatus {
 
   /// This rank's record; it notes every collective call by itself. Local.
   virtual StatusWriter& status() = 0;
+  /// The record of `rank`, this one or another; nothing where it cannot be read from here. For any thread. Local.
+  virtual std::optional<RankStatus> status_of(int rank) const = 0;
 };
 
 /// This rank is now in `phase` of `update` ("data", "backward", "exchange", "save", ...), for those who ask where it

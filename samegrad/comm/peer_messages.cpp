@@ -53,6 +53,12 @@ std::string_view how_it_lives(char process_state) {
   }
 }
 
+/// What keeps a peer that lives.
+std::string what_it_does(const MissingPeer& peer) {
+  return is_stopped(peer) ? "it is stopped (SIGCONT wakes it), " + last_seen(peer)
+                          : last_seen(peer) + std::string(how_it_lives(peer.process_state));
+}
+
 std::string described(int rank, const CallRecord& call) {
   std::string text = "rank " + std::to_string(rank) + " calls " + std::string(operation_name(call.operation)) + " " +
                      call_name(call.name.data(), call.update) + " (" + std::to_string(call.bytes) + " bytes";
@@ -107,15 +113,16 @@ std::string message_late(std::span<const MissingPeer> peers, std::span<const int
   text += " did not come to " + call_name(awaited) + " within " +
           seconds(std::chrono::duration<double>(awaited.timeout).count()) + ":";
   for (const MissingPeer& peer : peers) {
-    text += peers.size() > 1 ? " rank " + std::to_string(peer.rank) + ": " : " ";
-    text += is_stopped(peer) ? "it is stopped (SIGCONT wakes it), " + last_seen(peer)
-                             : last_seen(peer) + std::string(how_it_lives(peer.process_state));
-    text += ";";
+    text += (peers.size() > 1 ? " rank " + std::to_string(peer.rank) + ": " : " ") + what_it_does(peer) + ";";
   }
   if (!waiting.empty()) text += " " + rank_list(waiting) + ";";
   return text +
          " a wait may last run.timeout_s, in a program of your own InitOptions::timeout, and "
          "DistributedDataParallelOptions::timeout";
+}
+
+std::string message_awaited(const MissingPeer& peer, const CallLabel& awaited) {
+  return who(peer) + " did not come to " + call_name(awaited) + ": " + what_it_does(peer);
 }
 
 std::string message_has_left(int rank, std::string_view reason) {

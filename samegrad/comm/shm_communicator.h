@@ -47,6 +47,9 @@ class ShmCommunicator final : public Communicator, public KeepsStatus, public Sh
   void barrier(const CallLabel& label) override;
   void leave(std::string_view reason) override;
   StatusWriter& status() override { return *status_; }
+  std::optional<RankStatus> status_of(int rank) const override {
+    return read_status_image(region_->record(rank).status, rank).status;
+  }
   SharesGradientMemory* shares_gradient_memory() override { return this; }
   std::shared_ptr<GradientMemory> gradient_memory() override { return arena_; }
   bool exchange_in_place(const ExchangedMemory& mine, std::size_t bytes,

@@ -27,6 +27,7 @@ class SingleCommunicator final : public Communicator, public KeepsStatus {
   void barrier(const CallLabel& label) override;
   void leave(std::string_view reason) override;
   StatusWriter& status() override { return *status_; }
+  std::optional<RankStatus> status_of(int /*rank*/) const override { return std::nullopt; }
 
  private:
   void throw_if_left() const;

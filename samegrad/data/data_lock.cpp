@@ -1,5 +1,7 @@
 #include "samegrad/data/data_lock.h"
 
+#include <algorithm>
+
 #include "samegrad/base/digest.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/untrusted_json.h"
@@ -86,6 +88,17 @@ DataLock data_lock_from_json(const Json& json, const std::string& where) {
 
 DataLock read_data_lock(const std::filesystem::path& path) {
   return data_lock_from_json(read_json_file(path, "data"), path.string());
+}
+
+const SplitLock* split_of(const DataLock& lock, std::string_view name) {
+  const auto found = std::ranges::find(lock.splits, name, &std::pair<std::string, SplitLock>::first);
+  return found == lock.splits.end() ? nullptr : &found->second;
+}
+
+DataLock training_part(const DataLock& lock) {
+  DataLock part{.task = lock.task, .splits = {}};
+  if (const SplitLock* train = split_of(lock, "train")) part.splits.emplace_back("train", *train);
+  return part;
 }
 
 void compare_data_locks(const DataLock& before, const DataLock& now) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,12 @@ DataLock data_lock_from_json(const Json& json, const std::string& where);
 
 /// Reads and checks a lock. Throws InputError when there is none or it is no JSON, CheckError as data_lock_from_json.
 DataLock read_data_lock(const std::filesystem::path& path);
+
+/// The split of that name; nullptr: there is none. Local.
+const SplitLock* split_of(const DataLock& lock, std::string_view name);
+
+/// The data that decide a run's bits: task and split `train`. Local.
+DataLock training_part(const DataLock& lock);
 
 /// Throws InputError naming task or split, quantity and both values when `now` is not the data of `before`. Local.
 void compare_data_locks(const DataLock& before, const DataLock& now);

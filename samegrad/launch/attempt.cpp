@@ -256,8 +256,10 @@ class Attempt {
     end.culprit_rank = result.result.culprit_rank;
     end.stopped = passed_signal_ != 0 || (end.exit_code != 0 && end.culprit_rank < 0);
     const auto culprit = std::ranges::find(ended, end.culprit_rank, &WorkerOutcome::rank);
-    end.is_final = culprit != ended.end() && culprit->reported_itself &&
-                   (culprit->report->exit_code == 2 || culprit->report->exit_code == 3);
+    if (culprit != ended.end() && culprit->reported_itself) {
+      end.is_final = culprit->report->exit_code == 2 || culprit->report->exit_code == 3;
+      end.done = culprit->report->done;
+    }
     for (const WorkerOutcome& outcome : ended) {
       if (outcome.place) {
         end.update = std::max(end.update.value_or(0), outcome.place->update);

@@ -57,7 +57,8 @@ std::string failure_report_to_line(const FailureReport& report) {
   const Json json{{"rank", report.rank},
                   {"exit_code", report.exit_code},
                   {"message", report.message.substr(0, kLongestMessage)},
-                  {"culprit_rank", report.culprit_rank}};
+                  {"culprit_rank", report.culprit_rank},
+                  {"done", report.done}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -65,7 +66,8 @@ std::optional<FailureReport> failure_report_from_line(std::string_view text) {
   try {
     const Json json = parse_untrusted_json(text);
     return FailureReport{small_number(json.at("rank")), small_number(json.at("exit_code")),
-                         json.at("message").get<std::string>(), small_number(json.at("culprit_rank"))};
+                         json.at("message").get<std::string>(), small_number(json.at("culprit_rank")),
+                         json.at("done").get<bool>()};
   } catch (const Json::exception&) {
     return std::nullopt;
   }

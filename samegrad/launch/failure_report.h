@@ -16,6 +16,7 @@ struct FailureReport {
   int exit_code = 1;
   std::string message;    ///< the whole line, "[stage] ..."
   int culprit_rank = -1;  ///< the rank whose failure this one is a consequence of; -1: it is none
+  bool done = false;      ///< its work was done before, and only what it printed did not arrive
 
   bool operator==(const FailureReport&) const = default;
 };
@@ -29,7 +30,7 @@ FailureReport failure_report_of(const std::exception& error, int rank);
 /// throws. Local.
 void write_failure_report(const FailureReport& report);
 
-/// One line of JSON: {"rank","exit_code","message","culprit_rank"}. Bytes that are no UTF-8 are replaced. Local.
+/// One line of JSON: {"rank","exit_code","message","culprit_rank","done"}. Bytes that are no UTF-8 are replaced. Local.
 std::string failure_report_to_line(const FailureReport& report);
 
 /// The report in `text`; nothing where it holds none. Local.

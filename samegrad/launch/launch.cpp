@@ -1,6 +1,9 @@
 #include "samegrad/launch/launch.h"
 
+#include <system_error>
+
 #include "samegrad/base/error.h"
+#include "samegrad/base/folder_probe.h"
 #include "samegrad/comm/environment.h"
 #include "samegrad/launch/attempt.h"
 #include "samegrad/launch/error_file.h"
@@ -10,9 +13,37 @@
 namespace samegrad {
 namespace {
 
+/// Finds out before anything starts whether a verdict can be written there, and takes away that of an older launch.
+void clear_failure_file(const std::filesystem::path& file) {
+  if (file.empty()) {
+    return;
+  }
+  const auto refuse = [&](const std::string& reason) {
+    throw InputError("launch",
+                     "--failure-json: " + file.string() + ": " + reason + "; give a file that can be written");
+  };
+  std::error_code error;
+  // A link, such as /dev/stdout, would be replaced, not what it leads to.
+  const std::filesystem::file_status found = std::filesystem::symlink_status(file, error);
+  if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found)) {
+    refuse("is no regular file");
+  }
+  try {
+    probe_folder(std::filesystem::absolute(file).parent_path());
+  } catch (const RunError& reason) {
+    refuse(reason.what());
+  }
+  std::filesystem::remove(file, error);
+}
+
+/// What cannot be written is told, and changes nothing of the verdict.
 void write_failure(const LaunchOptions& options, LaunchResult& result) {
   if (!options.failure_json.empty() && !result.failure.is_null()) {
-    write_json_file(options.failure_json, result.failure);
+    try {
+      write_json_file(options.failure_json, result.failure);
+    } catch (const RunError& reason) {
+      result.lines.push_back("warning: [launch] --failure-json: " + std::string(reason.what()));
+    }
   }
   if (!result.lines.empty() && !write_error_file(result.lines.front())) {
     result.lines.push_back(std::string("warning: [launch] ") + kErrorFileVariable +
@@ -62,6 +93,7 @@ LaunchResult launch_workers(const LaunchOptions& options) {
     throw InputError("launch", "number of processes: " + std::to_string(options.processes) + "; allowed are 1 to " +
                                    std::to_string(kMostLocalProcesses));
   }
+  clear_failure_file(options.failure_json);
   const PrivateFolder folder;
   LaunchResult result = run_guarded([&](const GuardedSide& side) { return run_attempts(options, side, folder.path()); },
                                     [&] { folder.remove(); });

@@ -35,7 +35,8 @@ struct LaunchOptions {
   std::function<std::vector<std::string>()> restart_arguments;
   /// Names how far the run has come, such as its newest checkpoint; another text is progress. May be empty.
   std::function<std::string()> progress;
-  std::filesystem::path failure_json;  ///< where LaunchResult::failure is written; "": nowhere
+  /// Where LaunchResult::failure is written; "": nowhere. What is there from an older launch is removed at the start.
+  std::filesystem::path failure_json;
 };
 
 /// Starts `processes` workers with RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, SAMEGRAD_REPORT_FD and
@@ -50,8 +51,8 @@ struct LaunchOptions {
 /// Whichever one or two of the three die, no worker and no process of theirs outlives them; where all three die at
 /// once, no worker does.
 ///
-/// Throws InputError for a number of processes outside 1..kMostLocalProcesses and for output options and store
-/// addresses that cannot be; RunError where a worker cannot be started. Local.
+/// Throws InputError for a number of processes outside 1..kMostLocalProcesses and for output options, a failure file
+/// and store addresses that cannot be; RunError where a worker cannot be started. Local.
 LaunchResult launch_workers(const LaunchOptions& options);
 
 }  // namespace samegrad

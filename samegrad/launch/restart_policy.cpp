@@ -30,13 +30,15 @@ bool only_quick_ends(std::span<const AttemptEnd> ends) {
          });
 }
 
-std::string place_of(const AttemptEnd& end) {
-  const std::string update = !end.update       ? "at the same place"
-                             : *end.update > 0 ? "in update " + std::to_string(*end.update)
-                                               : "before the first update";
-  return update + (end.progress ? ", without a new checkpoint" +
-                                      (end.progress->empty() ? std::string() : " after " + *end.progress)
-                                : "");
+/// How the last attempt ended, which came no further than the one before it.
+std::string end_without_progress(const AttemptEnd& last) {
+  const std::string place = !last.update       ? ""
+                            : *last.update > 0 ? " in update " + std::to_string(*last.update)
+                                               : " before its first update";
+  const std::string saved = !last.progress           ? ""
+                            : last.progress->empty() ? ", without a checkpoint"
+                                                     : ", without a checkpoint after " + *last.progress;
+  return "the last attempt ended" + place + saved + ", no further than the one before";
 }
 
 }  // namespace
@@ -51,6 +53,9 @@ RestartDecision decide_restart(std::span<const AttemptEnd> ends, const RestartLi
             "not started again: exit code " + std::to_string(last.exit_code) +
                 " stands for a mistake that another start does not change"};
   }
+  if (last.done) {
+    return {false, 0, "not started again: its work was done before"};
+  }
   const auto restarts = static_cast<int>(ends.size()) - 1;
   if (restarts >= limits.max_restarts) {
     return {false, 0, "gave up after " + restarts_text(restarts)};
@@ -62,15 +67,15 @@ RestartDecision decide_restart(std::span<const AttemptEnd> ends, const RestartLi
     return {true, last.processes, again};
   }
   if (limits.min_processes > 0 && last.processes > limits.min_processes) {
-    const bool same_rank = last.culprit_rank >= 0 && last.culprit_rank == ends[ends.size() - 2].culprit_rank;
+    const AttemptEnd& before = ends[ends.size() - 2];
+    const bool same_rank = last.culprit_rank >= 0 && last.culprit_rank == before.culprit_rank;
     return {true, last.processes - 1,
             again + " with " + processes_text(last.processes - 1) + ", because " +
                 (same_rank ? "rank " + std::to_string(last.culprit_rank) + " failed twice" : "two attempts ended") +
-                " at the same place"};
+                (last.update == before.update ? " at the same place" : ", the second one earlier")};
   }
   if (last.update || last.progress) {
-    return {false, 0,
-            "stopped early after " + restarts_text(restarts) + ": two attempts in a row ended " + place_of(last)};
+    return {false, 0, "stopped early after " + restarts_text(restarts) + ": " + end_without_progress(last)};
   }
   if (only_quick_ends(ends)) {
     return {false, 0,

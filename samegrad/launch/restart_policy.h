@@ -20,6 +20,7 @@ struct AttemptEnd {
   int exit_code = 0;
   bool stopped = false;   ///< it was asked to stop
   bool is_final = false;  ///< its culprit says itself that another start ends the same way: exit code 2 or 3
+  bool done = false;      ///< its culprit says that all of its work was done (FailureReport)
   int culprit_rank = -1;  ///< -1: none
   std::optional<std::int64_t> update{};   ///< the highest that a rank was in; nothing: not known
   std::int64_t collectives = 0;           ///< the highest count of a rank

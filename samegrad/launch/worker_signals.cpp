@@ -6,6 +6,7 @@
 #include <csignal>
 #include <ctime>
 
+#include "samegrad/base/fault_switch.h"
 #include "samegrad/base/stopped_time.h"
 
 namespace samegrad {
@@ -26,6 +27,13 @@ sem_t& stop_semaphore() {
 }
 
 constexpr double kSameRequestSeconds = 0.1;
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&set, signal);
+  return set;
+}
 
 void on_stop_signal(int signal) {
   const int kept_errno = errno;
@@ -90,9 +98,7 @@ void install_stop_signals() {
   install(SIGTERM, on_stop_signal);
   install(SIGINT, on_stop_signal);
   install(SIGUSR1, on_save_signal);
-  sigset_t held;
-  sigemptyset(&held);
-  sigaddset(&held, SIGUSR1);
+  const sigset_t held = stop_signals();
   pthread_sigmask(SIG_UNBLOCK, &held, nullptr);
 }
 
@@ -111,10 +117,9 @@ void forget_save_signal() { save = 0; }
 
 void note_terminal_stops() { install(SIGTSTP, on_terminal_stop); }
 
-void hold_save_signal() {
-  sigset_t held;
-  sigemptyset(&held);
-  sigaddset(&held, SIGUSR1);
+void hold_stop_signals() {
+  if (fault_switch("signals-are-not-held")) return;
+  const sigset_t held = stop_signals();
   pthread_sigmask(SIG_BLOCK, &held, nullptr);
 }
 

@@ -19,9 +19,9 @@ void end_wait_for_stop_signal();
 bool save_signal();
 void forget_save_signal();
 
-/// Until install_stop_signals(), also in a program that takes this process's place, SIGUSR1 waits: by itself it would
-/// end the process. Local.
-void hold_save_signal();
+/// Until install_stop_signals(), also in programs that this process starts or that take its place, SIGTERM, SIGINT and
+/// SIGUSR1 wait: by themselves they would end the process, and a wish to stop or save would be lost. Local.
+void hold_stop_signals();
 
 /// From now on the time in which a terminal's SIGTSTP stops this process is known (base/stopped_time.h). Local.
 void note_terminal_stops();

@@ -119,9 +119,10 @@ std::string summary_text(const RunSummary& summary, const TextStyle& style) {
     facts.emplace_back("skipped", plural(summary.skipped_windows, "window") + ", nothing moved in them");
   }
   facts.insert(facts.end(), summary.places.begin(), summary.places.end());
-  if (!summary.next.empty()) facts.emplace_back("next", summary.next);
   std::string out = toned(summary.outcome, Tone::kStrong, style) + "\n" + facts_list(facts, style);
   if (did_anything && !summary.ranks.empty()) out += "\n" + rank_work_table(summary.ranks, style);
+  // One line however long it is: to be copied.
+  if (!summary.next.empty()) out += "\nnext: " + summary.next + "\n";
   return out;
 }
 

@@ -36,3 +36,13 @@ def test_it_ends_by_the_signal_and_says_nothing(tmp_path, words):
 def test_a_failure_is_still_said_where_nobody_reads_the_output(tmp_path):
     code, errors = without_reader(tmp_path, ["status", "absent"])
     assert code == 2 and errors.startswith("[status] ")
+
+
+def test_a_training_whose_output_nobody_reads_is_done_all_the_same_and_not_started_again(tmp_path):
+    words = ["train", "--nproc", "2", "--max-restarts", "2", "--continuous", "--set", "plan.updates=2", *SMALL]
+    code, errors = without_reader(tmp_path, words)
+    assert code == 1 and "[print] standard output cannot be written" in errors
+    assert errors.splitlines()[-1] == "[launch] not started again: its work was done before"
+    assert (tmp_path / "outputs/final-continuous.safetensors").exists()
+    listed = subprocess.run([SAMEGRAD, "checkpoints"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert listed.returncode == 0 and "1 checkpoint, 0 damaged" in listed.stdout

@@ -211,6 +211,33 @@ def test_the_same_report_as_json(tmp_path):
     assert [other["rank"] for other in failure["consequences"]] == [0] and failure["consequences"][0]["ended_by_launcher"]
 
 
+@pytest.mark.parametrize("make", [lambda file: file.mkdir(), lambda file: file.symlink_to("elsewhere"), os.mkfifo,
+                                  lambda file: file.parent.rmdir() or file.parent.write_text("")],
+                         ids=["a folder", "a link", "a pipe", "under a file"])
+def test_a_report_that_could_not_be_written_is_refused_before_anything_starts(tmp_path, make):
+    file = tmp_path / "reports/failure.json"
+    file.parent.mkdir()
+    make(file)
+    result = subprocess.run([SAMEGRAD, "launch", "--nproc", "2", "--failure-json", file, "--", "touch", tmp_path / "started"],
+                            capture_output=True, text=True, timeout=60)
+    assert result.returncode == 2 and result.stderr.startswith(f"[launch] --failure-json: {file}: "), result.stderr
+    assert not (tmp_path / "started").exists() and not (tmp_path / "elsewhere").exists()
+
+
+def test_a_report_that_cannot_be_written_any_more_changes_nothing_of_the_verdict(tmp_path):
+    file = tmp_path / "failure.json"
+    result = launch(2, "sh", "-c", f"mkdir -p {file}; test $RANK = 0 || exit 7", options=("--failure-json", file))
+    first, *others, last = result.stderr.splitlines()
+    assert result.returncode == 7 and "(pid " in first and ", exit code 7) failed first" in first
+    assert last.startswith(f"warning: [launch] --failure-json: [write] {file}: renaming: "), last
+
+
+def test_a_report_of_an_older_launch_is_gone_when_one_succeeds(tmp_path):
+    file = tmp_path / "failure.json"
+    assert launch(1, "false", options=("--failure-json", file)).returncode == 1 and file.exists()
+    assert launch(1, "true", options=("--failure-json", file)).returncode == 0 and not file.exists()
+
+
 def test_the_death_of_a_process_of_the_launcher_itself_is_said_too(tmp_path):
     words = [SAMEGRAD, "launch", "--nproc", "1", "--failure-json", tmp_path / "failure.json", "--", "sh", "-c",
              "kill -9 $PPID; exec sleep 1000"]

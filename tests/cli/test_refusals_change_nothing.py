@@ -106,6 +106,7 @@ REFUSED_TEXT = {
         "train --resume latest", None, ["plan.updates=0", "plan.epochs=3", "plan.stop_at=9"],
         "[config] plan.stop_at: 9 is past the last update; plan.epochs = 3"),
     "a checkpoint of other data": ("verify --nproc 1 --checkpoint latest", other_training_data, [], "the data changed: train"),
+    "an evaluation on other training data": ("evaluate --nproc 1", other_training_data, [], "the data changed: train"),
     "an exercise on text": ("exercise --nproc 1", None, LONGER, "[exercise] data.task"),
 }
 
@@ -136,6 +137,16 @@ def test_refused_in_a_run_on_text(tmp_path, text, command, change, settings, sai
                                      "verify --nproc 1 --update 9", "verify-resume --stops 99"])
 def test_refused_in_an_empty_folder(tmp_path, command):
     refused_and_unchanged(tmp_path, command, LESSON, None, [], "")
+
+
+def test_an_evaluation_on_other_validation_data_says_so(tmp_path, text):
+    folder = shutil.copytree(text, tmp_path / "run")
+    same = samegrad(folder, "evaluate --nproc 1", TEXT)
+    assert same.returncode == 0 and "warning:" not in same.stderr, same.stderr
+    other_validation_data(folder)
+    result = samegrad(folder, "evaluate --nproc 1", TEXT)
+    assert result.returncode == 0, result.stderr
+    assert "warning: [evaluate] data.validation: other data than at the training (sha256 " in result.stderr
 
 
 def test_what_is_accepted_does_change_the_plan(tmp_path, lesson):

@@ -259,14 +259,14 @@ def report():
 
 
 def failure_report():
-    good = {"rank": 1, "exit_code": 2, "message": "[config] x", "culprit_rank": -1}
+    good = {"rank": 1, "exit_code": 2, "message": "[config] x", "culprit_rank": -1, "done": False}
     for name, change in {"good": {}, "negative": {"rank": -5}, "huge": {"rank": 2**40}, "wraps": {"exit_code": 2**64 - 1},
                          "float": {"rank": 1e300}, "text": {"rank": "1"}, "escapes": {"message": "\x1b[2J\n\0"},
                          "long": {"message": "x" * 20_000}}.items():
         seed("failure_report", name, json.dumps({**good, **change}) + "\n")
-    seed("failure_report", "twice", '{"rank":1,"rank":2,"exit_code":1,"message":"","culprit_rank":-1}')
+    seed("failure_report", "twice", '{"rank":1,"rank":2,"exit_code":1,"message":"","culprit_rank":-1,"done":false}')
     seed("failure_report", "deep", '{"rank":' + "[" * 500)
-    seed("failure_report", "nul", b'{"rank":1,"exit_code":1,"message":"","culprit_rank":-1}\0x')
+    seed("failure_report", "nul", b'{"rank":1,"exit_code":1,"message":"","culprit_rank":-1,"done":false}\0x')
 
 
 def names():

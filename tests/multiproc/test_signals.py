@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from launched_run import torchrun
+from launched_run import torchrun, worker_pids
 
 BIN = pathlib.Path(os.environ["SAMEGRAD_BIN"])
 TINY = ["model.layers=1", "model.width=16", "model.heads=2", "model.feed_forward=16", "plan.batch_size_per_rank=2",
@@ -88,13 +88,52 @@ def test_sigusr1_to_one_rank_saves_and_the_run_goes_on(tmp_path, uninterrupted, 
     assert chain(tmp_path) == uninterrupted
 
 
-def test_sigusr1_to_the_launcher_reaches_its_workers_even_before_they_can_handle_it(tmp_path, uninterrupted):
-    started = train(tmp_path)
-    started.send_signal(signal.SIGUSR1)
+def signal_set(pid, name, sent):
+    """Whether the process has the signal in the set: SigBlk, blocked, or SigCgt, handled."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return bool(int(re.search(rf"{name}:\t(\w+)", status).group(1), 16) >> (sent - 1) & 1)
+
+
+def early_process(started, whose):
+    """The pid of the launcher, a worker of it or one that took its place, as early as it can have a signal."""
+    while True:
+        assert started.poll() is None, started.stderr.read()
+        pids = worker_pids(started.pid) if whose == "worker" else [started.pid]
+        wanted = "samegrad" if whose == "launcher" else "samegrad-worker"
+        if pids and pathlib.Path(f"/proc/{pids[-1]}/comm").read_text().strip() == wanted and (
+                whose != "launcher" or signal_set(pids[-1], "SigBlk", signal.SIGTERM)):
+            return int(pids[-1])
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1], ids=lambda sent: sent.name)
+@pytest.mark.parametrize("whose", ["launcher", "worker", "alone"])
+def test_a_signal_that_comes_while_programs_are_loaded_waits_until_it_can_be_handled(tmp_path, uninterrupted, whose, sent):
+    saves_only = sent == signal.SIGUSR1
+    words = ["--max-restarts", "2"] * (whose != "alone") + ["--set", "plan.updates=100000"] * (not saves_only)
+    started = train(tmp_path, *words, rank_variables={"RANK": "0", "WORLD_SIZE": "1"} if whose == "alone" else None)
+    early = early_process(started, whose)
+    before_it_can_be_handled = signal_set(early, "SigBlk", sent)
+    assert before_it_can_be_handled or signal_set(early, "SigCgt", sent)
+    os.kill(early, sent)
     output, errors = started.communicate(timeout=100)
-    assert started.returncode in (0, -signal.SIGUSR1), errors  # the second: before samegrad's main
-    if started.returncode == 0:
+    assert started.returncode == (0 if saves_only else 128 + sent), output + errors
+    assert "starting again" not in errors
+    assert len(checkpoints(tmp_path)) == (2 if saves_only else 1)
+    if before_it_can_be_handled and whose != "launcher":
+        assert checkpoints(tmp_path)[0] == ("step-0001" if saves_only else "step-0000")
+    if saves_only:
         assert chain(tmp_path) == uninterrupted
+
+
+def test_a_worker_that_does_not_hold_its_signals_would_be_taken_for_a_failed_one(tmp_path):
+    words = [BIN / "faults/samegrad", *WORDS, "--nproc", "2", "--max-restarts", "1"]
+    started = subprocess.Popen(words, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env={**os.environ, "SAMEGRAD_FAULT_SWITCH": "signals-are-not-held"})
+    early = early_process(started, "worker")
+    assert not signal_set(early, "SigBlk", signal.SIGTERM) and not signal_set(early, "SigCgt", signal.SIGTERM)
+    os.kill(early, signal.SIGTERM)
+    _, errors = started.communicate(timeout=100)
+    assert started.returncode == 0 and "starting again (restart 1 of 1)" in errors, errors
 
 
 def when_updates_are_made(folder, started, updates):
@@ -104,14 +143,33 @@ def when_updates_are_made(folder, started, updates):
         time.sleep(0.01)
 
 
+@pytest.mark.parametrize("backend", ["shm", "gloo"])
+@pytest.mark.parametrize("fault", ["rank=1,step=3,kind=hang,phase=backward", "rank=1,step=0,kind=hang,phase=prepare"],
+                         ids=["in an update", "in the preparation"])
+def test_a_stop_that_waits_in_vain_for_a_stopped_rank_names_that_rank(tmp_path, backend, fault):
+    started = train(tmp_path, "--grace", "1", "--backend", backend, "--failure-json", "failure.json", fault=fault)
+    stopped_processes(tmp_path, 1)
+    started.send_signal(signal.SIGTERM)
+    _, errors = started.communicate(timeout=60)
+    failure = json.loads((tmp_path / "failure.json").read_text())
+    assert (started.returncode, failure["kind"], failure["culprit"]["rank"]) == (1, "silent", 1), errors
+    pid, update = failure["culprit"]["pid"], 2 if "step=3" in fault else 0
+    first = next(line for line in errors.splitlines() if "was waited for until" in line)
+    assert first.startswith(
+        f"[launch] rank 1 (pid {pid}, ended by the launcher) was waited for until rank 0 gave up: [stop] signal 15 came 1 s "
+        f"ago, and update {update} is not saved; this run has no checkpoint; rank 1 (pid {pid}) did not come to ")
+    assert ": it is stopped (SIGCONT wakes it), " in first and "--grace" not in first
+
+
 def test_a_stop_that_takes_longer_than_its_grace_says_what_is_not_saved(tmp_path):
-    started = train(tmp_path, "--grace", "1", fault="rank=1,step=3,kind=hang,phase=backward")
+    started = train(tmp_path, "--grace", "1", fault="rank=1,step=3,kind=sleep:60,phase=backward")
     when_updates_are_made(tmp_path, started, 2)
     started.send_signal(signal.SIGTERM)
     _, errors = started.communicate(timeout=60)
     assert started.returncode == 1, errors
-    assert ("[stop] signal 15 came 1 s ago, and update 2 is not saved; this run has no checkpoint; give more time with "
-            "--grace, or save more often (checkpoint.every)") in errors
+    assert re.search(r"\[launch\] rank 1 \(pid \d+, exit code 1\) failed first: \[stop\] signal 15 came 1 s ago, and update 2 is "
+                     r"not saved; this run has no checkpoint; give more time with --grace, or save more often "
+                     r"\(checkpoint.every\)\n", errors), errors
 
 
 @pytest.mark.parametrize("processes", [["--nproc", "2"], []], ids=["launched", "alone"])
@@ -141,7 +199,7 @@ def goes_on_with(stopped):
 def copied(command, cwd):
     """One more update by the printed command, in a shell."""
     newest = int(max(checkpoints(cwd))[5:])
-    result = subprocess.run(f"{command} --stop-at {newest + 1}", shell=True, cwd=cwd, capture_output=True, text=True,
+    result = subprocess.run(f"{command} --set plan.updates={newest + 1}", shell=True, cwd=cwd, capture_output=True, text=True,
                             timeout=100, env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"})
     assert result.returncode == 0, result.stderr
     assert checkpoints(cwd) == [f"step-{update:04d}" for update in (newest, newest + 1)]
@@ -159,7 +217,8 @@ def test_stop_ends_a_training_from_outside_and_says_where_it_goes_on(tmp_path, u
     assert again.returncode == 2 and "no rank of a training runs here" in again.stderr
     shared = set(chain(tmp_path)) & set(uninterrupted)
     assert len(shared) >= 2 and all(chain(tmp_path)[update] == uninterrupted[update] for update in shared)
-    assert goes_on_with(stopped).startswith("samegrad train --resume latest --nproc 3 --set ")
+    given = [word for word in WORDS[1:] if word not in ("--resume", "auto")]
+    assert goes_on_with(stopped) == "samegrad train --resume latest " + " ".join([*given, "--set", "plan.updates=100000", "--nproc", "3"])
     copied(goes_on_with(stopped), tmp_path)
 
 
@@ -176,8 +235,49 @@ def test_the_command_to_go_on_with_works_from_another_folder_with_a_config_and_a
     when_updates_are_made(run, started, 2)
     stopped = stop(run, cwd=tmp_path)
     assert stopped.returncode == 0 and started.wait(timeout=60) == 143, stopped.stderr
-    assert goes_on_with(stopped).startswith(f"cd '{place}' && samegrad train --resume latest --nproc 2 --run ")
+    assert goes_on_with(stopped).startswith(f"cd '{place}' && samegrad train --resume latest --quiet --nproc 2 --config c.yaml --run ")
     copied(goes_on_with(stopped), run)
+
+
+def next_command(output):
+    """-> the command of a summary's last line."""
+    return re.search(r"^next: (.*)$", output, re.M).group(1)
+
+
+def goes_on(command, cwd):
+    """The summary of the command, in a shell."""
+    result = subprocess.run(command, shell=True, cwd=cwd, capture_output=True, text=True, timeout=100,
+                            env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"})
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+LOUD = [word for word in WORDS if word not in ("--quiet", "--continuous", "--resume", "auto")]
+
+
+@pytest.mark.parametrize("given, last", [(["--continuous"], 6), (["--stop-at", "5"], 5), (["--set", "plan.stop_at=5"], 5)],
+                         ids=["continuous", "an option", "a key"])
+def test_a_stopped_training_goes_on_by_the_proposed_command_to_the_update_that_it_was_given(tmp_path, uninterrupted, given, last):
+    options = ["--nproc", "2", "--backend", "gloo", "--max-restarts", "1", "--grace", "20", *given]
+    environment = {**os.environ, "SAMEGRAD_FAULT": "rank=1,step=2,kind=signal:15,phase=backward"}
+    stopped = subprocess.run([BIN / "faults/samegrad", *LOUD, "--set", "plan.stop_at=4", *options], cwd=tmp_path, env=environment,
+                             capture_output=True, text=True, timeout=100)
+    assert stopped.returncode == 143, stopped.stderr
+    assert next_command(stopped.stdout) == "samegrad train --resume latest " + " ".join(
+        [*LOUD[1:], "--set", "plan.stop_at=4", *options])
+    then = goes_on(next_command(stopped.stdout), tmp_path)
+    assert checkpoints(tmp_path)[-1] == f"step-{last:04d}"
+    if last < 6:  # a stop that was reached is not proposed again
+        assert "--stop-at" not in next_command(then)
+        goes_on(next_command(then), tmp_path)
+    assert chain(tmp_path) == uninterrupted
+
+
+def test_a_training_that_another_launcher_started_goes_on_in_as_many_processes(tmp_path):
+    words = [BIN / "samegrad", "launch", "--nproc", "2", "--no-prefix", "--", BIN / "samegrad", *LOUD, "--stop-at", "2"]
+    stopped = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert stopped.returncode == 0, stopped.stderr
+    assert next_command(stopped.stdout).startswith("samegrad train --resume latest --nproc 2 --set ")
 
 
 def test_stop_wakes_ranks_that_are_stopped(tmp_path):
@@ -216,8 +316,8 @@ def test_stop_and_status_say_the_same_of_a_folder_that_is_not_there(tmp_path):
     assert "no such folder" in said[1].stderr
 
 
-def stopped_processes(folder):
-    """-> ids of the two processes that work in `folder`, once a fault has stopped both."""
+def stopped_processes(folder, count=2):
+    """-> ids of the processes that work in `folder`, once a fault has stopped so many."""
     while True:
         found = []
         for process in pathlib.Path("/proc").glob("[0-9]*"):
@@ -227,7 +327,7 @@ def stopped_processes(folder):
                     found.append(int(process.name))
             except OSError:
                 continue  # it has ended
-        if len(found) == 2:
+        if len(found) == count:
             return found
         time.sleep(0.01)
 

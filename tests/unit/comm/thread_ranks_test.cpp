@@ -10,6 +10,7 @@
 #include <random>
 
 #include "samegrad/base/error.h"
+#include "samegrad/comm/awaited_rank.h"
 #include "samegrad/comm/dual_exchange.h"
 #include "samegrad/comm/shm_communicator.h"
 #include "samegrad/comm/single_communicator.h"
@@ -290,6 +291,25 @@ TEST(ThreadRanks, ALateRankIsSaidToBeWhereItsRecordSaysByAllRanksInTheSameWordsA
                     HasSubstr("it was last in 'agreement' of update 7, entered "),
                     HasSubstr("then in phase 'backward' of update 7, where its record last moved "),
                     HasSubstr("; ranks 0 and 2 wait;")));
+}
+
+TEST(ThreadRanks, WhomARankWaitsForCanBeAskedWhileItWaits) {
+  auto ranks = make_thread_communicators(3);
+  EXPECT_FALSE(awaited_rank(*ranks[0]));
+  std::vector<std::thread> threads;
+  for (const std::size_t rank : {0U, 2U}) {
+    threads.emplace_back([&, rank] { ranks[rank]->barrier(label("gradient")); });
+  }
+  for (const std::size_t rank : {0U, 2U}) {
+    std::optional<AwaitedRank> awaited;
+    while (!awaited || awaited->rank != 1) awaited = awaited_rank(*ranks[rank]);  // 0 and 2 until both are there
+    EXPECT_THAT(awaited->message,
+                HasSubstr("did not come to 'gradient' of update 7: it has joined but met nobody yet"));
+  }
+  EXPECT_FALSE(awaited_rank(*ranks[1]));
+  ranks[1]->barrier(label("gradient"));
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(awaited_rank(*ranks[0]));
 }
 
 TEST(ThreadRanks, ACommunicatorThatFailedThrowsTheSameAgainAtOnce) {

@@ -19,7 +19,7 @@ TEST(FailureReport, CarriesExitCodeAndCulpritOfTheErrorFamilies) {
 }
 
 TEST(FailureReport, SurvivesTheLineWhateverTheMessageHolds) {
-  const FailureReport report{3, 2, "[data] \"a\\b\"\n{\t\x01 \xC3\xA4", -1};
+  const FailureReport report{3, 2, "[data] \"a\\b\"\n{\t\x01 \xC3\xA4", -1, true};
   const std::string line = failure_report_to_line(report);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   EXPECT_EQ(failure_report_from_line(line), report);
@@ -41,8 +41,9 @@ TEST(FailureReport, FitsIntoAPipeThatNobodyReadsYet) {
 }
 
 TEST(FailureReport, IsNotFoundInOtherText) {
-  for (const char* text :
-       {"", "x", "[]", "{}", R"({"rank":0})", R"({"rank":"0","exit_code":1,"message":"","culprit_rank":-1})"}) {
+  for (const char* text : {"", "x", "[]", "{}", R"({"rank":0})",
+                           R"({"rank":"0","exit_code":1,"message":"","culprit_rank":-1,"done":false})",
+                           R"({"rank":0,"exit_code":1,"message":"","culprit_rank":-1})"}) {
     EXPECT_FALSE(failure_report_from_line(text)) << text;
   }
 }

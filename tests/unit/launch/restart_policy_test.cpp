@@ -49,12 +49,21 @@ TEST(RestartPolicy, AMistakeInTheInputIsNotStartedAgain) {
   EXPECT_THAT(decision({wrong}, 3).reason, HasSubstr("exit code 2"));
 }
 
+TEST(RestartPolicy, WorkThatWasDoneIsNotStartedAgain) {
+  AttemptEnd unprinted = failed(8, "step-0008");
+  EXPECT_TRUE(decision({unprinted}, 3).restart);
+  unprinted.done = true;
+  EXPECT_FALSE(decision({unprinted}, 3).restart);
+  EXPECT_EQ(decision({unprinted}, 3).reason, "not started again: its work was done before");
+}
+
 TEST(RestartPolicy, ALoopWithoutProgressEndsEarly) {
   const RestartDecision loop = decision({failed(5, "step-0004"), failed(5, "step-0004")}, 9);
   EXPECT_FALSE(loop.restart);
-  EXPECT_EQ(loop.reason,
-            "stopped early after 1 restart: two attempts in a row ended in update 5, without a new "
-            "checkpoint after step-0004");
+  EXPECT_EQ(
+      loop.reason,
+      "stopped early after 1 restart: the last attempt ended in update 5, without a checkpoint after step-0004, no "
+      "further than the one before");
   EXPECT_TRUE(decision({failed(5, "step-0004"), failed(5, "step-0005")}, 9).restart);
   EXPECT_TRUE(decision({failed(5, "step-0004"), failed(6, "step-0004")}, 9).restart);
   EXPECT_FALSE(decision({failed(5), failed(5)}, 9).restart);
@@ -107,6 +116,14 @@ TEST(RestartPolicy, WhereNowThisRankFailsAndNowThatFewerProcessesAreTriedToo) {
   const RestartDecision fewer = decision({failed(3, "", 3, 2), failed(3, "", 3, 1)}, 9, 1);
   EXPECT_EQ(fewer.processes, 2);
   EXPECT_THAT(fewer.reason, HasSubstr("with 2 processes, because two attempts ended at the same place"));
+}
+
+TEST(RestartPolicy, OfAnAttemptThatMadeCheckpointsIsNotSaidThatItMadeNone) {
+  const Ends ends{failed(6, "step-0005"), failed(0, "step-0005")};
+  EXPECT_EQ(decision(ends, 9).reason,
+            "stopped early after 1 restart: the last attempt ended before its first update, without a checkpoint after "
+            "step-0005, no further than the one before");
+  EXPECT_THAT(decision(ends, 9, 1).reason, HasSubstr("because rank 1 failed twice, the second one earlier"));
 }
 
 TEST(RestartPolicy, AnAttemptThatEndsEarlierThanTheOneBeforeIsNoProgress) {

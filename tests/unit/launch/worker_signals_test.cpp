@@ -94,16 +94,18 @@ TEST(SaveSignal, IsRememberedUntilForgottenHoweverOftenItComes) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(SaveSignal, WaitsWhileItIsHeldForAProcessThatCanHandleIt) {
-  const int status = status_of_child([] {
-    hold_save_signal();
-    raise(SIGUSR1);
-    if (save_signal()) return 1;
-    install_stop_signals();
-    return save_signal() ? 0 : 2;
-  });
-  ASSERT_TRUE(WIFEXITED(status)) << "it ended the process";
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+TEST(StopSignals, WaitWhileTheyAreHeldForAProcessThatCanHandleThem) {
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
+    const int status = status_of_child([&] {
+      hold_stop_signals();
+      raise(signal);
+      if (save_signal() || stop_signal() != 0) return 1;
+      install_stop_signals();
+      return signal == SIGUSR1 ? (save_signal() ? 0 : 2) : stop_signal() == signal ? 0 : 3;
+    });
+    ASSERT_TRUE(WIFEXITED(status)) << "it ended the process";
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
 }
 
 TEST(StopDeadline, CallsWhenTheGraceIsOverAndNotWhereTheWorkWasDone) {

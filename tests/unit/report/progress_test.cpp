@@ -128,12 +128,13 @@ TEST(Progress, SummaryCountsSkippedWindowsAndNamesPlaces) {
                                          .supervised_tokens = 5000,
                                          .seconds = 2.0,
                                          .places = {{"checkpoint", "artifacts/checkpoints/step-0050"}},
-                                         .next = "samegrad train --resume latest"},
+                                         .next = "samegrad train --resume latest --run " + std::string(200, 'x')},
                                         {});
   for (const char* part : {"stopped at update 50", "1 to 50 of 100", "1.39000 -> 1.31000", "2,500 a second",
-                           "2 windows", "artifacts/checkpoints/step-0050", "samegrad train --resume latest"}) {
+                           "2 windows", "artifacts/checkpoints/step-0050"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
+  EXPECT_TRUE(text.ends_with("\nnext: samegrad train --resume latest --run " + std::string(200, 'x') + "\n"));
 }
 
 }  // namespace

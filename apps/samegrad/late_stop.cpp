@@ -1,0 +1,41 @@
+#include "apps/samegrad/late_stop.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+
+#include "samegrad/base/error.h"
+#include "samegrad/comm/awaited_rank.h"
+#include "samegrad/comm/environment.h"
+#include "samegrad/launch/failure_report.h"
+#include "samegrad/launch/worker_signals.h"
+
+namespace samegrad {
+
+std::shared_ptr<void> LateStop::watch(const Communicator& comm) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  comm_ = &comm;
+  return {this, [](LateStop* self) {
+            const std::lock_guard<std::mutex> lock_at_end(self->mutex_);
+            self->comm_ = nullptr;
+          }};
+}
+
+void LateStop::end() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::optional<AwaitedRank> awaited = comm_ == nullptr ? std::nullopt : awaited_rank(*comm_);
+  const std::int64_t saved = progress.saved;
+  const std::string line =
+      "[stop] signal " + std::to_string(stop_signal()) + " came " + std::to_string(grace_s_) + " s ago, and update " +
+      std::to_string(progress.update) + " is not saved; " +
+      (saved < 0 ? "this run has no checkpoint" : "the newest checkpoint is of update " + std::to_string(saved)) +
+      "; " + (awaited ? awaited->message : "give more time with --grace, or save more often (checkpoint.every)");
+  write_failure_report({.rank = read_worker_environment().rank,
+                        .exit_code = static_cast<int>(ExitCode::kRunFailed),
+                        .message = line,
+                        .culprit_rank = awaited ? awaited->rank : -1});
+  _exit(static_cast<int>(ExitCode::kRunFailed));
+}
+
+}  // namespace samegrad
