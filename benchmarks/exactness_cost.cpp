@@ -272,7 +272,7 @@ int main(int argc, char** argv) {
     return samegrad::launch(backend, std::stoi(argv[2]), {argv + 1, argv + argc});
   }
   const samegrad::JoinedRanks joined =
-      samegrad::join_ranks(samegrad::read_worker_environment(), backend, {std::chrono::minutes(1), {}});
+      samegrad::join_ranks(samegrad::read_worker_environment(), backend, std::chrono::minutes(1));
   samegrad::measure(*joined.communicator, std::stol(argv[3]), std::stol(argv[4]), argv[5], argv[6]);
   return 0;
 }

@@ -18,7 +18,7 @@ int run_env_dual(const CommandLine& command) {
   if (command.measure_cost) return run_env_cost(command);
   const RunConfig config = load_config(command.config, command.overrides);
   const std::unique_ptr<Communicator> comm =
-      join_ranks(read_worker_environment(), config.run.backend, {std::chrono::seconds(config.run.timeout_s), {}})
+      join_ranks(read_worker_environment(), config.run.backend, std::chrono::seconds(config.run.timeout_s))
           .communicator;
   const DualExchange exchanged =
       dual_exchange_check(*comm, {"dual exchange", 0, std::chrono::seconds(config.run.timeout_s)});

@@ -9,6 +9,7 @@
 #include "apps/samegrad/reference_files.h"
 #include "apps/samegrad/resume_facts.h"
 #include "apps/samegrad/run_context.h"
+#include "apps/samegrad/trained_on.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/log.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
@@ -44,24 +45,6 @@ EvaluationFacts evaluate_split(const std::string& name, const SampleSource& sour
                         .token_loss = evaluation.token_loss};
   if (context.config.data.task == "lesson" && name == "test") facts.least_margin = kLessonLeastMargin;
   return facts;
-}
-
-/// Throws InputError where the training data are others than the current run was trained on; other validation data are
-/// said.
-void require_data_of_run(const RunContext& context) {
-  if (!std::filesystem::exists(context.paths.current_run)) return;
-  const Json run = read_json_file(context.paths.current_run, "evaluate");
-  if (!run.contains("data_lock")) return;
-  const DataLock before = data_lock_from_json(run["data_lock"], context.paths.current_run.string());
-  const DataLock& now = context.run.data.lock;
-  compare_data_locks(training_part(before), training_part(now));
-  for (const auto& [name, split] : now.splits) {
-    const SplitLock* const old_split = split_of(before, name);
-    if (old_split != nullptr && *old_split == split) continue;
-    log_warn("[evaluate] data." + name + ": other data than at the training (sha256 " +
-             (old_split == nullptr ? "none" : old_split->sha256.substr(0, 12)) + ", now " + split.sha256.substr(0, 12) +
-             "); its losses are not those of the training's metrics");
-  }
 }
 
 // Files under outputs/ and artifacts/: a refused window must leave none and change none.
@@ -142,13 +125,19 @@ int evaluate_run(const CommandLine& command, const RunContext& context) {
 }  // namespace
 
 int run_evaluate(const CommandLine& command) {
-  return in_run_context(command, [&](RunContext& context) { return evaluate_run(command, context); },
-                        {.by_config =
-                             [](const RunContext& context) {
-                               TrainState state = initial_state(context.config);
-                               load_parameters(final_weights(context.paths), state.parameters);
-                             },
-                         .by_data = require_data_of_run});
+  return in_run_context(
+      command, [&](RunContext& context) { return evaluate_run(command, context); },
+      {.by_config =
+           [](const RunContext& context) {
+             TrainState state = initial_state(context.config);
+             load_parameters(final_weights(context.paths), state.parameters);
+           },
+       .by_data =
+           [](const RunContext& context) {
+             for (const std::string& note : check_trained_on(final_weights(context.paths), context.run.data.lock)) {
+               log_warn("[evaluate] " + note);
+             }
+           }});
 }
 
 }  // namespace samegrad

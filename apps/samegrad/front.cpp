@@ -18,6 +18,7 @@ namespace {
 int run_front(int argc, const char* const* argv) {
   const CommandLine line = parse_command_line(argc, argv);
   if (!line.help.empty()) {
+    release_signals();
     std::cout << line.help;
     flush_results();
     return 0;
@@ -34,11 +35,12 @@ int run_front(int argc, const char* const* argv) {
 
 int main(int argc, char** argv) {
   // Its workers handle these signals, once libtorch is loaded.
-  if (argc > 1 && argv[1] == std::string_view("train")) samegrad::hold_stop_signals();
+  if (argc > 1 && argv[1] == std::string_view("train")) samegrad::hold_signals();
   samegrad::tell_of_cut_files([](const std::string& line) { samegrad::log_error(samegrad::one_line(line)); });
   try {
     return samegrad::run_front(argc, argv);
   } catch (const std::exception& error) {
+    samegrad::release_signals();  // who asks this program to end while it cannot write shall be obeyed
     samegrad::log_error(samegrad::error_line(error));
     return samegrad::error_exit_code(error);
   }

@@ -14,10 +14,13 @@
 namespace samegrad {
 
 std::shared_ptr<void> LateStop::watch(const Communicator& comm) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  comm_ = &comm;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    comm_ = &comm;
+    joined_ = true;
+  }
   return {this, [](LateStop* self) {
-            const std::lock_guard<std::mutex> lock_at_end(self->mutex_);
+            const std::lock_guard<std::mutex> lock(self->mutex_);
             self->comm_ = nullptr;
           }};
 }
@@ -29,12 +32,20 @@ void LateStop::end() {
   const std::string line =
       "[stop] signal " + std::to_string(stop_signal()) + " came " + std::to_string(grace_s_) + " s ago, and update " +
       std::to_string(progress.update) + " is not saved; " +
-      (saved < 0 ? "this run has no checkpoint" : "the newest checkpoint is of update " + std::to_string(saved)) +
-      "; " + (awaited ? awaited->message : "give more time with --grace, or save more often (checkpoint.every)");
-  write_failure_report({.rank = read_worker_environment().rank,
-                        .exit_code = static_cast<int>(ExitCode::kRunFailed),
-                        .message = line,
-                        .culprit_rank = awaited ? awaited->rank : -1});
+      (saved < 0 ? "this run has no checkpoint" : "the newest checkpoint is of update " + std::to_string(saved)) + "; ";
+  FailureReport report;
+  report.rank = read_worker_environment().rank;
+  report.exit_code = static_cast<int>(ExitCode::kRunFailed);
+  if (awaited) {
+    report.message = line + awaited->message;
+    report.culprit_rank = awaited->rank;
+  } else if (!joined_) {
+    report.message = line + "not all ranks have joined";
+    report.culprit_rank = kCulpritNotJoined;
+  } else {
+    report.message = line + "give more time with --grace, or save more often (checkpoint.every)";
+  }
+  write_failure_report(report);
   _exit(static_cast<int>(ExitCode::kRunFailed));
 }
 

@@ -32,6 +32,7 @@ class LateStop {
   std::int64_t grace_s_;
   std::mutex mutex_;
   const Communicator* comm_ = nullptr;
+  bool joined_ = false;
 };
 
 }  // namespace samegrad

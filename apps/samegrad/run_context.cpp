@@ -23,7 +23,6 @@
 #include "samegrad/comm/join.h"
 #include "samegrad/comm/keeps_status.h"
 #include "samegrad/comm/leader_work.h"
-#include "samegrad/launch/worker_signals.h"
 #include "samegrad/report/number_text.h"
 
 namespace samegrad {
@@ -112,8 +111,7 @@ RunContext open_run_context(const CommandLine& command, const Acceptance& accept
                      .run = {},
                      .scratch = nullptr,
                      .lock = nullptr};
-  JoinedRanks joined = join_ranks(read_worker_environment(), context.config.run.backend,
-                                  {context.timeout(), [] { return stop_signal() != 0; }});
+  JoinedRanks joined = join_ranks(read_worker_environment(), context.config.run.backend, context.timeout());
   context.comm = std::move(joined.communicator);
   if (on_join) context.comm_watch = on_join(*context.comm);
   if (context.leader() && !joined.note.empty()) log_info(joined.note);

@@ -23,6 +23,7 @@
 #include "samegrad/launch/accelerate_intent.h"
 #include "samegrad/launch/launch.h"
 #include "samegrad/launch/pinned_environment.h"
+#include "samegrad/launch/worker_signals.h"
 
 namespace samegrad {
 namespace {
@@ -158,6 +159,7 @@ int run_in_workers(const CommandLine& line, int argc, const char* const* argv) {
     options.stop_grace = std::chrono::seconds(line.grace_s + 5);
   }
   const LaunchResult result = launch_workers(options);
+  release_signals();
   if (result.exit_code == 128 + SIGPIPE) end_by_pipe_signal();
   return log_launch(result);
 }

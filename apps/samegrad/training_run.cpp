@@ -9,6 +9,7 @@
 #include "apps/samegrad/command_config.h"
 #include "apps/samegrad/next_command.h"
 #include "apps/samegrad/run_description.h"
+#include "apps/samegrad/trained_on.h"
 #include "samegrad/base/atomic_file.h"
 #include "samegrad/base/error.h"
 #include "samegrad/base/fault_point.h"
@@ -78,7 +79,6 @@ int TrainingRun::run() {
                                                   {"legs", legs_.to_json()},
                                                   {"command", command_to_json(*command_)},
                                                   {"config", config_to_json(context_->config)},
-                                                  {"data_lock", to_json(context_->run.data.lock)},
                                                   {"dispatch", dispatch_to_json(context_->dispatch)}});
     log_.emplace(MetricsLog(context_->paths.metrics, run_id_, kind_, first_update_ - 1), first_update_, last_update_,
                  context_->config.logging.every);
@@ -198,7 +198,8 @@ void TrainingRun::save_final_parameters(bool replace) {
     if (!replace && (is_there("stopped") || is_there("continuous") || is_there("resumed"))) return;
     write_file_atomically(
         context_->paths.final_parameters(kind_),
-        safetensors_bytes(parameter_views(trainer_.state().parameters.layout(), trainer_.state().parameters.values())));
+        safetensors_bytes(parameter_views(trainer_.state().parameters.layout(), trainer_.state().parameters.values()),
+                          trained_on(context_->run.data.lock)));
   });
 }
 

@@ -38,8 +38,12 @@ int run_worker(int argc, const char* const* argv, bool& done) {
     throw InputError("usage", line.subcommand + ": a command of samegrad, not of samegrad-worker");
   }
   const int exit_code = command->run(line);
-  done = true;
-  flush_results();
+  done = exit_code == 0;
+  if (exit_code != 0 && !std::cout.flush()) {
+    log_warn("standard output cannot be written: what was printed is not complete");
+  } else {
+    flush_results();
+  }
   return exit_code;
 }
 

@@ -120,7 +120,7 @@ void warn_where_bits_are_not_promised(const World& world, const UnpinnedFacts& m
 World init(const InitOptions& options) {
   check_backend(options.backend);
   const UnpinnedFacts unpinned = pin_this_process();
-  JoinedRanks joined = join_ranks(place_of(options), options.backend, {options.timeout, {}}, "InitOptions::backend");
+  JoinedRanks joined = join_ranks(place_of(options), options.backend, options.timeout, "InitOptions::backend");
   World world(std::move(joined.communicator), options.timeout);
   if (world.rank() == 0 && !joined.note.empty()) {
     log_info(joined.note);

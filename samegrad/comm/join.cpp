@@ -7,6 +7,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/comm/c10d_store.h"
 #include "samegrad/comm/gloo_communicator.h"
+#include "samegrad/comm/meeting.h"
 #include "samegrad/comm/peer_story.h"
 #include "samegrad/comm/process_watch.h"
 #include "samegrad/comm/rank_end.h"
@@ -73,7 +74,7 @@ void leave_meeting(C10dStore& store, const Meeting& meeting, const WorkerEnviron
 JoinedRanks join_in_meeting(Meeting& meeting, const WorkerEnvironment& environment,
                             const std::shared_ptr<C10dStore>& store, const RankFacts& mine,
                             const std::shared_ptr<StatusWriter>& status, const std::string& backend,
-                            const JoinWait& wait, const std::string& option, StoreFile* file) {
+                            std::chrono::milliseconds timeout, const std::string& option, StoreFile* file) {
   std::vector<RankFacts> ranks = meeting.exchange_facts(mine);
   if (file != nullptr) {
     refuse_ended(ranks, mine, file->path());
@@ -95,19 +96,18 @@ JoinedRanks join_in_meeting(Meeting& meeting, const WorkerEnvironment& environme
     }
     reason = "they cannot share memory: " + memory.reason;
   }
-  auto communicator =
-      std::make_unique<GlooCommunicator>(store, environment.rank, std::move(ranks), wait.timeout, status);
-  communicator->barrier({"join", 0, wait.timeout});
+  auto communicator = std::make_unique<GlooCommunicator>(store, environment.rank, std::move(ranks), timeout, status);
+  communicator->barrier({"join", 0, timeout});
   return {std::move(communicator), joined_text(environment) + " talk over gloo, because " + reason};
 }
 
 JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::shared_ptr<C10dStore>& store, RankFacts mine,
-                          const std::shared_ptr<StatusWriter>& status, const std::string& backend, const JoinWait& wait,
-                          const std::string& option, StoreFile* file = nullptr) {
+                          const std::shared_ptr<StatusWriter>& status, const std::string& backend,
+                          std::chrono::milliseconds timeout, const std::string& option, StoreFile* file = nullptr) {
   mine.status_fd = status->share();
-  Meeting meeting(*store, environment.rank, environment.world_size, wait);
+  Meeting meeting(*store, environment.rank, environment.world_size, timeout);
   try {
-    return join_in_meeting(meeting, environment, store, mine, status, backend, wait, option, file);
+    return join_in_meeting(meeting, environment, store, mine, status, backend, timeout, option, file);
   } catch (const std::exception& error) {
     leave_meeting(*store, meeting, environment, error);
     throw;
@@ -116,8 +116,8 @@ JoinedRanks join_in_store(const WorkerEnvironment& environment, const std::share
 
 }  // namespace
 
-JoinedRanks join_ranks(const WorkerEnvironment& environment, const std::string& backend, const JoinWait& wait,
-                       const std::string& option) {
+JoinedRanks join_ranks(const WorkerEnvironment& environment, const std::string& backend,
+                       std::chrono::milliseconds timeout, const std::string& option) {
   std::shared_ptr<StatusWriter> status = status_of(environment);
   if (environment.world_size == 1) {
     return {std::make_unique<SingleCommunicator>(std::move(status)), ""};
@@ -128,23 +128,23 @@ JoinedRanks join_ranks(const WorkerEnvironment& environment, const std::string& 
                                      std::to_string(environment.shared_memory_fd) +
                                      ": the launcher handed over shared memory; give both the same configuration");
     }
-    return {join_shared_memory(environment.shared_memory_fd, environment.rank, environment.world_size, wait.timeout,
+    return {join_shared_memory(environment.shared_memory_fd, environment.rank, environment.world_size, timeout,
                                std::move(status)),
             ""};
   }
   RankFacts mine = facts_of_this_process();
   if (environment.store) {
     mine.route = route_to(environment.store->host, environment.store->port);
-    const auto store = open_launcher_store(*environment.store, environment.rank, wait.timeout);
-    return join_in_store(environment, store, mine, status, backend, wait, option);
+    const auto store = open_launcher_store(*environment.store, environment.rank, timeout);
+    return join_in_store(environment, store, mine, status, backend, timeout, option);
   }
   if (!environment.store_file.empty()) {
     StoreFile file(environment.store_file, /*removes=*/environment.rank == 0);
     const auto store = open_store_file(file, environment.world_size);
-    return join_in_store(environment, store, mine, status, backend, wait, option, &file);
+    return join_in_store(environment, store, mine, status, backend, timeout, option, &file);
   }
   const auto store = open_store_file(environment.store_fd, environment.world_size);
-  return {join_in_store(environment, store, mine, status, "gloo", wait, option).communicator, ""};
+  return {join_in_store(environment, store, mine, status, "gloo", timeout, option).communicator, ""};
 }
 
 }  // namespace samegrad

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,19 +16,13 @@ namespace samegrad {
 
 class StatusWriter;
 
-/// How long to wait for other ranks that start; `given_up` (may be empty) ends it sooner.
-struct JoinWait {
-  std::chrono::milliseconds timeout{1'800'000};
-  std::function<bool()> given_up;
-};
-
 /// A meeting of `world_size` ranks; this process is `rank`.
 class Meeting {
  public:
-  Meeting(RendezvousStore& store, int rank, int world_size, JoinWait wait);
+  Meeting(RendezvousStore& store, int rank, int world_size, std::chrono::milliseconds timeout);
 
   /// Every rank's facts, by rank. Throws PeerError naming the first rank that does not come in time, InputError where
-  /// another process came as this rank, RunError where the wait was given up, the story (comm/peer_story.h) that
+  /// another process came as this rank, the story (comm/peer_story.h) that
   /// another rank has left under kStoryKey, where one has. Collective.
   std::vector<RankFacts> exchange_facts(const RankFacts& mine);
 
@@ -50,7 +43,7 @@ class Meeting {
   RendezvousStore* store_;
   int rank_;
   int world_size_;
-  JoinWait wait_;
+  std::chrono::milliseconds timeout_;
   Deadline deadline_;
 };
 

@@ -121,6 +121,10 @@ std::string message_late(std::span<const MissingPeer> peers, std::span<const int
          "DistributedDataParallelOptions::timeout";
 }
 
+std::string message_stopped(const MissingPeer& peer, const CallLabel& call) {
+  return who(peer) + " is stopped in " + call_name(call) + " (SIGCONT wakes it)";
+}
+
 std::string message_awaited(const MissingPeer& peer, const CallLabel& awaited) {
   return who(peer) + " did not come to " + call_name(awaited) + ": " + what_it_does(peer);
 }

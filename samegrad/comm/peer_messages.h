@@ -38,6 +38,8 @@ std::string message_failed(const MissingPeer& peer, const CallLabel& awaited, st
 std::string message_lost(const MissingPeer& peer, std::string_view host, const CallLabel& awaited);
 /// The peers live, but did not come within the label's timeout. At least one. `waiting`: the ranks that have come.
 std::string message_late(std::span<const MissingPeer> peers, std::span<const int> waiting, const CallLabel& awaited);
+/// The peer is stopped in the call.
+std::string message_stopped(const MissingPeer& peer, const CallLabel& call);
 /// The peer has not come yet.
 std::string message_awaited(const MissingPeer& peer, const CallLabel& awaited);
 /// This rank, `rank`, has left for `reason` (may be empty) and calls all the same.

@@ -78,10 +78,10 @@ DataLock data_lock_from_json(const Json& json, const std::string& where) {
     }
     if (json.at("digest") != lock.digest()) {
       throw CheckError("data", where + ": the data lock is damaged: its digest is " + json.at("digest").dump() +
-                                   ", its content has " + lock.digest() + "; run `samegrad prepare`");
+                                   ", its content has " + lock.digest());
     }
   } catch (const Json::exception& error) {
-    throw CheckError("data", where + ": the data lock is damaged: " + error.what() + "; run `samegrad prepare`");
+    throw CheckError("data", where + ": the data lock is damaged: " + error.what());
   }
   return lock;
 }

@@ -95,6 +95,9 @@ bool AttemptWorkers::take_end(int rank, WorkerEnd end, int passed_signal) {
   const auto index = static_cast<std::size_t>(rank);
   WorkerOutcome outcome{rank, workers_[index].pid(), end, ended_by_launcher_[index], workers_[index].read_report()};
   outcome.reported_itself = outcome.report.has_value();
+  if (outcome.report && outcome.report->culprit_rank == kCulpritNotJoined) {
+    outcome.report->culprit_rank = first_not_joined();
+  }
   if (!outcome.report && code_of(outcome) != 0) {
     if (std::optional<std::string> message = read_error_file(error_file(rank))) {
       outcome.report = FailureReport{rank, code_of(outcome), *std::move(message), -1};
@@ -120,6 +123,15 @@ bool AttemptWorkers::take_end(int rank, WorkerEnd end, int passed_signal) {
   // A worker that died of the passed signal before it had a handler is no failure, but the others may wait for it
   // where they cannot see it: before they have joined.
   return has_failed(outcome, passed_signal) || end.signal != 0;
+}
+
+int AttemptWorkers::first_not_joined() const {
+  for (int rank = 0; rank < start_.processes; ++rank) {
+    if (!ranks_.has_joined(rank)) {
+      return rank;
+    }
+  }
+  return -1;
 }
 
 bool AttemptWorkers::finds_vain_wait() {

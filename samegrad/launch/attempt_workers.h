@@ -58,6 +58,7 @@ class AttemptWorkers {
   std::filesystem::path error_file(int rank) const;
   bool take_end(int rank, WorkerEnd end, int passed_signal);
   void reap_orphans();
+  int first_not_joined() const;
 
   const LaunchOptions& options_;
   const AttemptStart& start_;

@@ -79,7 +79,7 @@ void write_failure_report(const FailureReport& report) {
     return;
   }
   log_error(report.message);
-  if (!write_error_file(report.message, report.culprit_rank >= 0)) {
+  if (!write_error_file(report.message, report.culprit_rank != -1)) {
     log_warn(std::string(kErrorFileVariable) + ": the launcher's file cannot be written");
   }
 }

@@ -11,11 +11,14 @@ namespace samegrad {
 /// Number of the inherited descriptor on which a worker writes its report.
 inline constexpr const char* kReportVariable = "SAMEGRAD_REPORT_FD";
 
+/// In FailureReport::culprit_rank: one that has not joined, the launcher knows which.
+inline constexpr int kCulpritNotJoined = -2;
+
 struct FailureReport {
   int rank = 0;
   int exit_code = 1;
   std::string message;    ///< the whole line, "[stage] ..."
-  int culprit_rank = -1;  ///< the rank whose failure this one is a consequence of; -1: it is none
+  int culprit_rank = -1;  ///< the rank whose failure this one is a consequence of, or kCulpritNotJoined; -1: it is none
   bool done = false;      ///< its work was done before, and only what it printed did not arrive
 
   bool operator==(const FailureReport&) const = default;

@@ -33,7 +33,9 @@ void clear_failure_file(const std::filesystem::path& file) {
   } catch (const RunError& reason) {
     refuse(reason.what());
   }
-  std::filesystem::remove(file, error);
+  if (!std::filesystem::remove(file, error) && error) {
+    refuse("removing what is there: " + error.message());
+  }
 }
 
 /// What cannot be written is told, and changes nothing of the verdict.

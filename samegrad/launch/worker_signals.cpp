@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <optional>
 
 #include "samegrad/base/fault_switch.h"
 #include "samegrad/base/stopped_time.h"
@@ -26,9 +27,11 @@ sem_t& stop_semaphore() {
   return semaphore;
 }
 
+std::optional<sigset_t> mask_before_hold;
+
 constexpr double kSameRequestSeconds = 0.1;
 
-sigset_t stop_signals() {
+sigset_t handled_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&set, signal);
@@ -98,7 +101,7 @@ void install_stop_signals() {
   install(SIGTERM, on_stop_signal);
   install(SIGINT, on_stop_signal);
   install(SIGUSR1, on_save_signal);
-  const sigset_t held = stop_signals();
+  const sigset_t held = handled_signals();
   pthread_sigmask(SIG_UNBLOCK, &held, nullptr);
 }
 
@@ -117,10 +120,17 @@ void forget_save_signal() { save = 0; }
 
 void note_terminal_stops() { install(SIGTSTP, on_terminal_stop); }
 
-void hold_stop_signals() {
+void hold_signals() {
   if (fault_switch("signals-are-not-held")) return;
-  const sigset_t held = stop_signals();
-  pthread_sigmask(SIG_BLOCK, &held, nullptr);
+  const sigset_t held = handled_signals();
+  mask_before_hold.emplace();
+  pthread_sigmask(SIG_BLOCK, &held, &*mask_before_hold);
+}
+
+void release_signals() {
+  if (!mask_before_hold) return;
+  pthread_sigmask(SIG_SETMASK, &*mask_before_hold, nullptr);
+  mask_before_hold.reset();
 }
 
 }  // namespace samegrad

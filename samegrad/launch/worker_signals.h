@@ -19,9 +19,12 @@ void end_wait_for_stop_signal();
 bool save_signal();
 void forget_save_signal();
 
-/// Until install_stop_signals(), also in programs that this process starts or that take its place, SIGTERM, SIGINT and
-/// SIGUSR1 wait: by themselves they would end the process, and a wish to stop or save would be lost. Local.
-void hold_stop_signals();
+/// Until install_stop_signals() or release_signals(), also in programs that this process starts or that take its place,
+/// SIGTERM, SIGINT and SIGUSR1 wait: by themselves they would end the process, and a wish to stop or save would be
+/// lost. Local.
+void hold_signals();
+/// Those that wait act now, as on any program. Nothing where they were not held. Local.
+void release_signals();
 
 /// From now on the time in which a terminal's SIGTSTP stops this process is known (base/stopped_time.h). Local.
 void note_terminal_stops();

@@ -40,7 +40,7 @@ std::unique_ptr<Communicator> joined(const ForkedCase& one, int fd, int rank) {
   RankFacts mine = facts_of_this_process();
   mine.status_fd = status->share();
   const auto store = open_store_file(fd, one.ranks);
-  Meeting meeting(*store, rank, one.ranks, {kMeet, {}});
+  Meeting meeting(*store, rank, one.ranks, kMeet);
   std::vector<RankFacts> ranks = meeting.exchange_facts(mine);
   auto comm = std::make_unique<GlooCommunicator>(store, rank, std::move(ranks), kMeet, std::move(status));
   comm->barrier({"join", 0, kMeet});

@@ -4,6 +4,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -46,3 +47,18 @@ def test_a_training_whose_output_nobody_reads_is_done_all_the_same_and_not_start
     assert (tmp_path / "outputs/final-continuous.safetensors").exists()
     listed = subprocess.run([SAMEGRAD, "checkpoints"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert listed.returncode == 0 and "1 checkpoint, 0 damaged" in listed.stdout
+
+
+def test_a_training_that_is_stopped_while_nobody_reads_its_output_has_the_code_of_a_stop(tmp_path):
+    words = [SAMEGRAD, "train", "--nproc", "2", "--max-restarts", "2", "--set", "plan.updates=100000", *SMALL]
+    started = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    started.stdout.readline()
+    started.stdout.close()
+    metrics = tmp_path / "outputs/metrics.jsonl"
+    while not metrics.exists() or not metrics.read_text():
+        assert started.poll() is None
+        time.sleep(0.01)
+    started.terminate()
+    errors = started.stderr.read()
+    assert started.wait(timeout=60) == 128 + signal.SIGTERM, errors
+    assert "warning: standard output cannot be written" in errors

@@ -13,7 +13,7 @@ constexpr std::size_t kMostMessageBytes = 100'003;
 
 std::unique_ptr<Communicator> worker_communicator(const WorkerEnvironment& environment) {
   const auto store = open_store_file(environment.store_fd, environment.world_size);
-  Meeting meeting(*store, environment.rank, environment.world_size, {std::chrono::minutes(10), {}});
+  Meeting meeting(*store, environment.rank, environment.world_size, std::chrono::minutes(10));
   auto status = std::make_shared<StatusWriter>(environment.rank, environment.world_size);
   RankFacts mine = facts_of_this_process();
   mine.status_fd = status->share();

@@ -68,7 +68,7 @@ TEST(Init, RefusesABackendByTheNameThatAProgramOrAConfigurationGivesIt) {
   const WorkerEnvironment place{.rank = 0, .world_size = 2, .shared_memory_fd = 3};
   const auto refused = [&](const auto&... option) -> std::string {
     try {
-      join_ranks(place, "gloo", {}, option...);
+      join_ranks(place, "gloo", std::chrono::minutes(30), option...);
     } catch (const InputError& error) {
       return error.what();
     }

@@ -50,7 +50,7 @@ std::future<Refusal> join_as_rank_0(int port, int ranks, const std::string& back
     WorkerEnvironment environment{.rank = 0, .world_size = ranks};
     environment.store = place_at(port);
     try {
-      join_ranks(environment, backend, {timeout, {}}, "run.backend");
+      join_ranks(environment, backend, timeout, "run.backend");
     } catch (const std::exception& error) {
       return {error.what(), others_know};
     }

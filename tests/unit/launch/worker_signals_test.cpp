@@ -97,7 +97,7 @@ TEST(SaveSignal, IsRememberedUntilForgottenHoweverOftenItComes) {
 TEST(StopSignals, WaitWhileTheyAreHeldForAProcessThatCanHandleThem) {
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
     const int status = status_of_child([&] {
-      hold_stop_signals();
+      hold_signals();
       raise(signal);
       if (save_signal() || stop_signal() != 0) return 1;
       install_stop_signals();
@@ -106,6 +106,17 @@ TEST(StopSignals, WaitWhileTheyAreHeldForAProcessThatCanHandleThem) {
     ASSERT_TRUE(WIFEXITED(status)) << "it ended the process";
     EXPECT_EQ(WEXITSTATUS(status), 0);
   }
+}
+
+TEST(StopSignals, EndTheProcessOnceTheyAreNoLongerHeld) {
+  const int status = status_of_child([] {
+    hold_signals();
+    raise(SIGTERM);
+    release_signals();
+    return 1;
+  });
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
 }
 
 TEST(StopDeadline, CallsWhenTheGraceIsOverAndNotWhereTheWorkWasDone) {
