@@ -1,8 +1,11 @@
+#include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "apps/samegrad/commands.h"
 #include "apps/samegrad/edge.h"
 #include "apps/samegrad/generated_files.h"
+#include "samegrad/base/folder_lock.h"
 #include "samegrad/base/json.h"
 #include "samegrad/report/number_text.h"
 #include "samegrad/report/table.h"
@@ -42,7 +45,10 @@ std::string to_text(const GeneratedFiles& found, bool dry_run) {
 }  // namespace
 
 int run_clean(const CommandLine& command) {
-  const GeneratedFiles found = find_generated(RunPaths(command.run));
+  const RunPaths paths(command.run);
+  std::optional<FolderLock> lock;
+  if (!command.dry_run && std::filesystem::is_directory(paths.outputs)) lock.emplace(paths.outputs, "clean");
+  const GeneratedFiles found = find_generated(paths);
   if (!command.dry_run) {
     remove_generated(found);
   }

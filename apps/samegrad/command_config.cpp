@@ -54,15 +54,21 @@ Checkpoint checkpoint_to_verify(const CommandLine& line) {
   return std::move(*latest.found);
 }
 
+RunConfig config_of(const Checkpoint& checkpoint) {
+  const std::string file = (checkpoint.path / kStateFile).string();
+  if (!checkpoint.state.contains("config")) throw CheckError("checkpoint", file + ": 'config' is missing");
+  try {
+    return config_from_json(checkpoint.state["config"]);
+  } catch (const InputError& error) {
+    throw CheckError("checkpoint", file + ": not as a training writes it: " + error.what());
+  }
+}
+
 RunConfig command_config(const CommandLine& line) {
   if (line.subcommand != "verify" || line.checkpoint.empty() || !line.config.empty()) {
     return load_config(line.config, line.overrides);
   }
-  const Checkpoint checkpoint = checkpoint_to_verify(line);
-  if (!checkpoint.state.contains("config")) {
-    throw CheckError("verify", (checkpoint.path / "state.json").string() + ": 'config' is missing");
-  }
-  return override_config(config_from_json(checkpoint.state["config"]), line.overrides);
+  return override_config(config_of(checkpoint_to_verify(line)), line.overrides);
 }
 
 }  // namespace samegrad

@@ -28,4 +28,8 @@ RunConfig command_config(const CommandLine& line);
 /// Throws InputError (stage `stage`) where there is no folder of a run. Local.
 void require_run_folder(std::string_view stage, const RunPaths& paths);
 
+/// The configuration that a verified checkpoint's training had. Throws CheckError naming the file where there is none.
+/// Local.
+RunConfig config_of(const Checkpoint& checkpoint);
+
 }  // namespace samegrad

@@ -1,7 +1,11 @@
 // `samegrad evaluate`: losses under the final weights, and every check of the run, judged in outputs/report.json.
 #include "samegrad/train/evaluate.h"
 
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <iostream>
+#include <system_error>
 
 #include "apps/samegrad/commands.h"
 #include "apps/samegrad/edge.h"
@@ -47,15 +51,19 @@ EvaluationFacts evaluate_split(const std::string& name, const SampleSource& sour
   return facts;
 }
 
-// Files under outputs/ and artifacts/: a refused window must leave none and change none.
+// Files under outputs/ and artifacts/: a refused window must leave none and change none. What cannot be listed cannot
+// be written to by name either.
 std::string listing(const RunPaths& paths) {
   std::string text;
   for (const std::filesystem::path& folder : {paths.outputs, paths.checkpoints}) {
-    if (!std::filesystem::exists(folder)) continue;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-      if (!entry.is_regular_file()) continue;
-      text += entry.path().string() + " " + std::to_string(entry.file_size()) + " " +
-              std::to_string(entry.last_write_time().time_since_epoch().count()) + "\n";
+    std::error_code error;
+    constexpr auto kOptions = std::filesystem::directory_options::skip_permission_denied;
+    for (auto entry = std::filesystem::recursive_directory_iterator(folder, kOptions, error);
+         !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+      struct stat found {};
+      if (lstat(entry->path().c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
+      text += entry->path().string() + " " + std::to_string(found.st_size) + " " +
+              std::to_string(found.st_mtim.tv_sec) + "." + std::to_string(found.st_mtim.tv_nsec) + "\n";
     }
   }
   return text;

@@ -1,4 +1,5 @@
 // samegrad: answers what needs no libtorch, and starts samegrad-worker for the rest.
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <string_view>
@@ -34,6 +35,7 @@ int run_front(int argc, const char* const* argv) {
 }  // namespace samegrad
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, with a name
   // Its workers handle these signals, once libtorch is loaded.
   if (argc > 1 && argv[1] == std::string_view("train")) samegrad::hold_signals();
   samegrad::tell_of_cut_files([](const std::string& line) { samegrad::log_error(samegrad::one_line(line)); });

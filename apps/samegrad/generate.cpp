@@ -8,7 +8,6 @@
 #include "samegrad/base/error.h"
 #include "samegrad/checkpoint/checkpoint.h"
 #include "samegrad/checkpoint/training_checkpoint.h"
-#include "samegrad/config/load.h"
 #include "samegrad/config/run_paths.h"
 #include "samegrad/model/model.h"
 #include "samegrad/train/train_state.h"
@@ -31,7 +30,7 @@ int run_generate(const CommandLine& command) {
   const RunPaths paths(command.run);
   const Checkpoint checkpoint = verify_checkpoint(
       command.checkpoint.empty() ? newest_checkpoint(paths) : std::filesystem::path(command.checkpoint));
-  const RunConfig config = config_from_json(checkpoint.state.at("config"));
+  const RunConfig config = config_of(checkpoint);
   if (config.data.task != "text") {
     throw InputError("generate", "data.task: " + checkpoint.path.string() + " holds a model for task '" +
                                      config.data.task + "', generate needs task 'text'");

@@ -66,8 +66,11 @@ std::int64_t number_given(const std::vector<std::string>& words, const std::stri
 }
 
 std::string resume_command(const std::vector<std::string>& given, std::int64_t update) {
-  const bool reached = number_given(given, "--stop-at") <= update;
-  return shell_command("train --resume latest", reached ? without_option(given, "--stop-at") : given);
+  const std::int64_t stop_at = number_given(given, "--stop-at");
+  if (stop_at == 0 || stop_at > update) return shell_command("train --resume latest", given);
+  std::vector<std::string> words = without_option(given, "--stop-at");
+  words.emplace_back("--continuous");
+  return shell_command("train --resume latest", words);
 }
 
 }  // namespace
@@ -79,6 +82,13 @@ std::vector<std::string> same_run(const CommandLine& command) {
   if (!command.config.empty()) words.insert(words.end(), {"--config", command.config});
   const std::size_t own = command.overrides.size() - command.shorthands.size();
   for (std::size_t i = 0; i < own; ++i) words.insert(words.end(), {"--set", command.overrides[i]});
+  // Options of `train` that stand for a key.
+  if (command.continuous) words.insert(words.end(), {"--set", "plan.stop_at=0"});
+  if (command.stop_at > 0) words.insert(words.end(), {"--set", "plan.stop_at=" + std::to_string(command.stop_at)});
+  constexpr std::string_view kBackend = "--backend=";
+  for (const std::string& word : command.shorthands) {
+    if (word.starts_with(kBackend)) words.insert(words.end(), {"--set", "run.backend=" + word.substr(kBackend.size())});
+  }
   return words;
 }
 

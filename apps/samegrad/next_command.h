@@ -21,8 +21,8 @@ std::vector<std::string> without_option(std::vector<std::string> words, std::str
 /// "samegrad VERB" and the words, each as a shell reads it. Local.
 std::string shell_command(const std::string& verb, const std::vector<std::string>& words);
 
-/// `samegrad train --resume latest`, with all that a training was given, goes on from `update`: without a --stop-at
-/// that it has reached, and in as many processes, where another launcher started them, on this host. Local.
+/// `samegrad train --resume latest`, with all that a training was given, goes on from `update`: to the end where
+/// it has reached its --stop-at, and in as many processes, where another launcher started them, on this host. Local.
 std::string resume_command(const CommandLine& command, std::int64_t update);
 
 /// What run.json keeps of a training's command: {"folder","arguments"}, the folder it was given in, and its words

@@ -8,8 +8,10 @@
 #include "apps/samegrad/late_stop.h"
 #include "apps/samegrad/start_point.h"
 #include "apps/samegrad/training_run.h"
+#include "samegrad/checkpoint/replaceable.h"
 #include "samegrad/launch/stop_deadline.h"
 #include "samegrad/launch/worker_signals.h"
+#include "samegrad/report/metrics.h"
 
 namespace samegrad {
 
@@ -31,6 +33,10 @@ int run_train(const CommandLine& command) {
            [&](const RunContext& context) {
              check_stop_at(context, command);
              if (!checkpoint.empty()) resumed = resume_from(context, checkpoint, command);
+             if (command.dry_run) return;
+             MetricsLog::check(context.paths.metrics, resumed ? resumed->run_id : "");
+             require_replaceable(context.paths.checkpoints, resumed ? resumed->state.update : 0,
+                                 context.run.plan->updates());
            }},
       [&](const Communicator& comm) { return late.watch(comm); });
 }

@@ -68,10 +68,11 @@ int TrainingRun::run() {
     if (context_->leader()) std::cout << dry_run_text(*context_, first_update_);
     return 0;
   }
-  // Only now: a run that is refused leaves the records of the one before.
-  keep_status_in(*context_->comm, context_->paths.status);
   together(*context_->comm, "train", 0, context_->timeout(), [&] {
     if (!context_->leader()) return;
+    // A new run takes nothing from the metrics, and should not become the current one where they cannot be written; a
+    // resume drops lines, which it makes again once it is recorded.
+    if (!resumed_from_) open_log();
     legs_ = resumed_from_ ? run_legs(context_->paths, run_id_) : RunLegs();
     leg_ = legs_.begin(first_update_ - 1);
     write_json_file(context_->paths.current_run, {{"run_id", run_id_},
@@ -80,9 +81,10 @@ int TrainingRun::run() {
                                                   {"command", command_to_json(*command_)},
                                                   {"config", config_to_json(context_->config)},
                                                   {"dispatch", dispatch_to_json(context_->dispatch)}});
-    log_.emplace(MetricsLog(context_->paths.metrics, run_id_, kind_, first_update_ - 1), first_update_, last_update_,
-                 context_->config.logging.every);
+    if (resumed_from_) open_log();
   });
+  // Only now: a run that is refused leaves the records of the one before.
+  keep_status_in(*context_->comm, context_->paths.status);
   while (trainer_.state().update < last_update_) {
     const UpdateResult result = one_update();
     if (result.action == WindowAction::kStop) {
@@ -104,6 +106,11 @@ int TrainingRun::run() {
     show_summary(last_update_ < context_->run.plan->updates() ? "stopped as asked" : "finished");
   }
   return 0;
+}
+
+void TrainingRun::open_log() {
+  log_.emplace(MetricsLog(context_->paths.metrics, run_id_, kind_, first_update_ - 1), first_update_, last_update_,
+               context_->config.logging.every);
 }
 
 bool TrainingRun::nothing_left() const {

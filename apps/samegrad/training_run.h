@@ -26,6 +26,7 @@ class TrainingRun {
 
  private:
   bool nothing_left() const;
+  void open_log();
   void show_header() const;
   void show_notes() const;
   UpdateResult one_update();

@@ -2,6 +2,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <exception>
 #include <iostream>
 
@@ -68,6 +69,7 @@ int rank_or_zero() {
 
 int main(int argc, char** argv) {
   samegrad::keep_freed_memory();
+  std::signal(SIGXFSZ, SIG_IGN);  // as in front.cpp
   samegrad::tell_of_cut_files([](const std::string& line) {
     samegrad::write_failure_report({.rank = samegrad::rank_or_zero(),
                                     .exit_code = static_cast<int>(samegrad::ExitCode::kBadInput),

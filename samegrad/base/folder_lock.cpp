@@ -27,7 +27,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder, std::string_view sta
     // A file system without locks (ENOLCK, ENOTSUP) is no reason not to train.
     descriptor_ = -1;
     if (held) {
-      throw InputError(stage, folder.string() + ": another training works in this folder; wait for its end, or give " +
+      throw InputError(stage, folder.string() + ": a training works in this folder; wait for its end, or give " +
                                   "another folder with --run");
     }
   }

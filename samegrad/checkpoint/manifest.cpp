@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 #include "samegrad/base/digest.h"
@@ -121,6 +122,17 @@ Json file_json(const ManifestFile& file, bool with_tensors) {
 }  // namespace
 
 std::string rank_file_name(std::size_t virtual_rank) { return "rank-" + std::to_string(virtual_rank) + ".json"; }
+
+bool is_checkpoint_file_name(std::string_view name) {
+  for (const std::string_view one : {kManifestFile, kModelFile, kOptimizerFile, kStateFile, kExtraFile}) {
+    if (name == one) return true;
+  }
+  std::size_t rank = 0;
+  const std::size_t digits = name.find_first_of("0123456789");
+  if (digits == std::string_view::npos) return false;
+  std::from_chars(name.data() + digits, name.data() + name.size(), rank);
+  return name == rank_file_name(rank);
+}
 
 std::string damaged_place(const ManifestFile& file, std::string_view bytes) {
   if (file.tensors.empty()) return {};

@@ -39,6 +39,9 @@ inline constexpr std::string_view kExtraFile = "extra.safetensors";
 /// "rank-3.json".
 std::string rank_file_name(std::size_t virtual_rank);
 
+/// Whether a file of that name may be a checkpoint's: one of those above, the manifest included. Local.
+bool is_checkpoint_file_name(std::string_view name);
+
 struct ManifestTensor {
   std::string name;
   std::int64_t size = 0;  ///< bytes

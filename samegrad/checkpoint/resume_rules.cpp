@@ -112,26 +112,34 @@ const Json& state_member(const Checkpoint& checkpoint, std::string_view name) {
   return *found;
 }
 
+void refuse_state(const Checkpoint& checkpoint, const Json::exception& error) {
+  throw CheckError("checkpoint", file_of(checkpoint, kStateFile) + ": not as a training writes it: " + error.what());
+}
+
 void check_resume_config(const Checkpoint& checkpoint, const RunConfig& config) {
   compare_configs(checkpoint, state_member(checkpoint, "config"), config_to_json(config), "");
 }
 
 std::vector<std::string> check_resume(const Checkpoint& checkpoint, const RunConfig& config, const UpdatePlan& plan,
                                       const DataLock& data_lock) {
-  check_resume_config(checkpoint, config);
-  const DataLock before = data_lock_from_json(state_member(checkpoint, "data_lock"), file_of(checkpoint, kStateFile));
-  compare_data_locks(training_part(before), training_part(data_lock));
-  if (const Json& digest = state_member(checkpoint, "plan_digest"); digest != plan.digest()) {
-    throw InputError("resume", "plan: " + checkpoint.path.string() + " was trained on plan " +
-                                   digest.get<std::string>().substr(0, 12) + ", this run has plan " +
-                                   plan.digest().substr(0, 12) +
-                                   "; start a new run, or use the data and version that made the checkpoint");
+  try {
+    check_resume_config(checkpoint, config);
+    const DataLock before = data_lock_from_json(state_member(checkpoint, "data_lock"), file_of(checkpoint, kStateFile));
+    compare_data_locks(training_part(before), training_part(data_lock));
+    if (const Json& digest = state_member(checkpoint, "plan_digest"); digest != plan.digest()) {
+      throw InputError("resume", "plan: " + checkpoint.path.string() + " was trained on plan " +
+                                     digest.get<std::string>().substr(0, 12) + ", this run has plan " +
+                                     plan.digest().substr(0, 12) +
+                                     "; start a new run, or use the data and version that made the checkpoint");
+    }
+    std::vector<std::string> notes;
+    if (auto note = length_note(checkpoint, config, plan)) notes.push_back(*std::move(note));
+    if (auto note = validation_note(before, data_lock)) notes.push_back(*std::move(note));
+    check_place(checkpoint, config, plan);
+    return notes;
+  } catch (const Json::exception& error) {
+    refuse_state(checkpoint, error);
   }
-  std::vector<std::string> notes;
-  if (auto note = length_note(checkpoint, config, plan)) notes.push_back(*std::move(note));
-  if (auto note = validation_note(before, data_lock)) notes.push_back(*std::move(note));
-  check_place(checkpoint, config, plan);
-  return notes;
 }
 
 }  // namespace samegrad

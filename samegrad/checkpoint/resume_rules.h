@@ -25,6 +25,9 @@ void check_resume_config(const Checkpoint& checkpoint, const RunConfig& config);
 std::vector<std::string> check_resume(const Checkpoint& checkpoint, const RunConfig& config, const UpdatePlan& plan,
                                       const DataLock& data_lock);
 
+/// What a member of state.json that has another type than a training writes ends with. Throws CheckError. Local.
+[[noreturn]] void refuse_state(const Checkpoint& checkpoint, const Json::exception& error);
+
 /// A member of the checkpoint's state.json. Throws CheckError where it is missing. Local.
 const Json& state_member(const Checkpoint& checkpoint, std::string_view name);
 

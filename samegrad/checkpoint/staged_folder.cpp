@@ -11,6 +11,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/base/fault_point.h"
 #include "samegrad/checkpoint/leftovers.h"
+#include "samegrad/checkpoint/replaceable.h"
 #include "samegrad/checkpoint/step_name.h"
 #include "samegrad/kernels/xxh3.h"
 
@@ -150,9 +151,7 @@ std::filesystem::path StagedFolder::take_name(const std::filesystem::path& final
     check(files_->rename(staged_, final_path), renaming);
     return {};
   }
-  if (!std::filesystem::is_directory(there)) {
-    fail("is no folder; a checkpoint does not replace it: move it away");
-  }
+  if (const std::string hindrance = hindrance_to_replace(final_path); !hindrance.empty()) fail(hindrance);
   const int exchanged = files_->exchange(staged_, final_path);
   if (exchanged == 0) return staged_;
   if (exchanged != EINVAL && exchanged != ENOSYS) {

@@ -80,8 +80,7 @@ SavedCounts saved_counts(const Checkpoint& checkpoint) {
             .non_finite = count("skipped_non_finite"),
             .hash_chain = state_member(checkpoint, "hash_chain").get<std::string>()};
   } catch (const Json::exception& error) {
-    throw CheckError("checkpoint",
-                     (checkpoint.path / kStateFile).string() + ": not as a training writes it: " + error.what());
+    refuse_state(checkpoint, error);
   }
 }
 
@@ -160,7 +159,8 @@ void restore_training(const Checkpoint& checkpoint, TrainState& state) {
   const SavedCounts counts = saved_counts(checkpoint);
   const AlignedBlock parameters = read_parameters(checkpoint.path / "model.safetensors", layout);
   // The last that may refuse; nothing is changed before it.
-  state.optimizer->restore_scalars(scalars.is_object() && scalars.contains("scalars") ? scalars["scalars"] : Json());
+  state.optimizer->restore_scalars(scalars.is_object() && scalars.contains("scalars") ? scalars["scalars"] : Json(),
+                                   optimizer_file.string());
   std::ranges::copy(parameters.span(), state.parameters.values().begin());
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::ranges::copy(values[i].span(), state.optimizer->state()[i].values.span().begin());

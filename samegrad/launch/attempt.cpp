@@ -169,7 +169,7 @@ class Attempt {
       same_request_.emplace(kSameRequest);
       stop_deadline_.emplace(options_.stop_grace);
       workers_->send(wish);
-    } else if (same_request_->passed()) {
+    } else if (signal != SIGHUP && same_request_->passed()) {  // a closed terminal may send several of those
       workers_->kill_all();
     }
     if (!workers_->any_runs()) {
@@ -256,9 +256,10 @@ class Attempt {
     end.culprit_rank = result.result.culprit_rank;
     end.stopped = passed_signal_ != 0 || (end.exit_code != 0 && end.culprit_rank < 0);
     const auto culprit = std::ranges::find(ended, end.culprit_rank, &WorkerOutcome::rank);
-    if (culprit != ended.end() && culprit->reported_itself) {
-      end.is_final = culprit->report->exit_code == 2 || culprit->report->exit_code == 3;
-      end.done = culprit->report->done;
+    if (culprit != ended.end() && (culprit->reported_itself || options_.workers_report)) {
+      const int code = culprit->reported_itself ? culprit->report->exit_code : code_of(*culprit);
+      end.is_final = code == 2 || code == 3;
+      end.done = culprit->reported_itself && culprit->report->done;
     }
     for (const WorkerOutcome& outcome : ended) {
       if (outcome.place) {

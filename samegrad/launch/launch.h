@@ -52,7 +52,8 @@ struct LaunchOptions {
 /// once, no worker does.
 ///
 /// Throws InputError for a number of processes outside 1..kMostLocalProcesses and for output options, a failure file
-/// and store addresses that cannot be; RunError where a worker cannot be started. Local.
+/// and store addresses that cannot be, and for a program that cannot be started; RunError where no process can be had.
+/// Local.
 LaunchResult launch_workers(const LaunchOptions& options);
 
 }  // namespace samegrad

@@ -14,6 +14,7 @@ namespace {
 using Outcomes = std::span<const WorkerOutcome>;
 
 constexpr int kKilledCode = 128 + SIGKILL;
+constexpr int kCheckFailed = static_cast<int>(ExitCode::kCheckFailed);
 
 std::string rank_name(const WorkerOutcome& outcome, const std::string& how) {
   return "[launch] rank " + std::to_string(outcome.rank) + " (pid " + std::to_string(outcome.pid) + ", " + how + ")";
@@ -217,6 +218,13 @@ Json failure_json(Outcomes outcomes, const Culprit& culprit, const LaunchResult&
 
 LaunchResult summarize_launch(std::span<const WorkerOutcome> outcomes, const LaunchFacts& facts) {
   LaunchResult result;
+  const auto gave_verdict = [](const WorkerOutcome& outcome) {
+    return outcome.end.signal == 0 && outcome.end.exit_code == kCheckFailed && !outcome.report;
+  };
+  if (facts.workers_report && std::ranges::all_of(outcomes, gave_verdict)) {
+    result.exit_code = kCheckFailed;  // all ranks ended as agreed, and what did not pass is in what they printed
+    return result;
+  }
   const std::optional<Culprit> culprit = find_culprit(outcomes, facts.passed_signal);
   if (!culprit) {
     result.exit_code = exit_code_without_culprit(outcomes, facts.passed_signal);

@@ -31,8 +31,8 @@ struct LaunchFacts {
 ///
 /// The culprit is find_culprit's (culprit.h); the exit code is its own, or 128 + signal; where it did not fail, that of
 /// the first that failed because of it. Where all that failed give the same line, that line alone is the text.
-/// Workers that ended with 128 + SIGTERM or SIGINT and no report, or by the passed signal, stopped as asked; where
-/// nothing failed by itself, the exit code is 128 + signal. Local.
+/// Workers that ended with 128 + SIGTERM, SIGINT or SIGHUP and no report, or by the passed signal, stopped as asked;
+/// where nothing failed by itself, the exit code is 128 + signal. Local.
 LaunchResult summarize_launch(std::span<const WorkerOutcome> outcomes, const LaunchFacts& facts);
 
 }  // namespace samegrad

@@ -19,7 +19,8 @@ std::string how_it_ended(const WorkerOutcome& outcome) {
 
 bool stopped_as_asked(const WorkerOutcome& outcome, int passed_signal) {
   const int code = code_of(outcome);
-  const bool by_itself = outcome.end.signal == 0 && !outcome.report && (code == 128 + SIGTERM || code == 128 + SIGINT);
+  const bool by_itself = outcome.end.signal == 0 && !outcome.report &&
+                         (code == 128 + SIGTERM || code == 128 + SIGINT || code == 128 + SIGHUP);
   return by_itself || (passed_signal != 0 && outcome.end.signal == passed_signal);
 }
 

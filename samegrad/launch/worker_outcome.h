@@ -40,8 +40,8 @@ int code_of(const WorkerOutcome& outcome);
 /// "exit code 3", or "signal 9 SIGKILL". Local.
 std::string how_it_ended(const WorkerOutcome& outcome);
 
-/// Whether the worker ended as it was asked to: by `passed_signal`, or with 128 + SIGTERM or SIGINT and no report.
-/// Local.
+/// Whether the worker ended as it was asked to: by `passed_signal`, or with 128 + SIGTERM, SIGINT or SIGHUP and no
+/// report. Local.
 bool stopped_as_asked(const WorkerOutcome& outcome, int passed_signal);
 
 /// Whether the worker failed, by itself or not (false: it was done, or stopped as asked). Local.

@@ -85,6 +85,7 @@ struct ChildPlan {
     fcntl(fd, F_SETFD, 0);
   }
   signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
   sigprocmask(SIG_SETMASK, plan.signal_mask, nullptr);
   execve(plan.path, plan.arguments, plan.environment);
   const int error = errno;
@@ -140,7 +141,10 @@ WorkerProcess::WorkerProcess(const WorkerProgram& program) {
   if (count == static_cast<ssize_t>(sizeof(error))) {
     waitpid(pid_, nullptr, 0);
     running_ = false;
-    refuse("cannot start '" + program.path + "'", error);
+    const bool has_no_interpreter = error == ENOENT || error == ENOEXEC;
+    throw InputError("launch",
+                     "cannot start '" + program.path + "': " + std::strerror(error) +
+                         (has_no_interpreter ? "; a script needs a first line #!/path/of/its/interpreter" : ""));
   }
   fcntl(report.ends[0], F_SETFL, O_NONBLOCK);
   report_fd_ = report.release_end(0);

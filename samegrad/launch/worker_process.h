@@ -32,8 +32,8 @@ struct WorkerEnd {
 /// the kernel when the thread that started it ends. The destructor kills and reaps it.
 class WorkerProcess {
  public:
-  /// Starts the program and returns when it runs; adds SAMEGRAD_REPORT_FD to its environment. Throws RunError where it
-  /// cannot be started. Local.
+  /// Starts the program and returns when it runs; adds SAMEGRAD_REPORT_FD to its environment. Throws InputError
+  /// where it is no program that can be started, RunError where no process can be had. Local.
   explicit WorkerProcess(const WorkerProgram& program);
   ~WorkerProcess();
   WorkerProcess(WorkerProcess&& other) noexcept;

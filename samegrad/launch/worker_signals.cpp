@@ -34,7 +34,7 @@ constexpr double kSameRequestSeconds = 0.1;
 sigset_t handled_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&set, signal);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&set, signal);
   return set;
 }
 
@@ -46,7 +46,7 @@ void on_stop_signal(int signal) {
     first_at = now;
     stop = signal;
     sem_post(&stop_semaphore());
-  } else {
+  } else if (signal != SIGHUP) {  // of which a closed terminal may send several
     const double later =
         static_cast<double>(now.tv_sec - first_at.tv_sec) + static_cast<double>(now.tv_nsec - first_at.tv_nsec) * 1e-9;
     if (later >= kSameRequestSeconds) {
@@ -100,6 +100,7 @@ void install_stop_signals() {
   stop_semaphore();  // made before a handler needs it
   install(SIGTERM, on_stop_signal);
   install(SIGINT, on_stop_signal);
+  install(SIGHUP, on_stop_signal);
   install(SIGUSR1, on_save_signal);
   const sigset_t held = handled_signals();
   pthread_sigmask(SIG_UNBLOCK, &held, nullptr);

@@ -1,5 +1,6 @@
 #include "samegrad/report/metrics.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,13 +59,18 @@ bool for_each_line(std::string_view text, const std::function<void(std::string_v
   return false;
 }
 
-/// Drops from the file what a log of `run_id` that goes on after `keep_until_update` must not find.
-void drop_lines(const std::filesystem::path& path, const std::string& run_id, std::int64_t keep_until_update) {
-  const MappedFile file(path, kStage);
+struct KeptLines {
+  std::string text;
+  bool cut_short = false;  ///< the last line was, by a crash
+};
+
+/// What a log of `run_id` that goes on after `keep_until_update` finds in the file.
+KeptLines kept_lines(const MappedFile& file, const std::filesystem::path& path, const std::string& run_id,
+                     std::int64_t keep_until_update) {
   // Lines of other runs are passed by unparsed: they may be many, and are not this run's to judge.
   const std::string quoted_run_id = Json(run_id).dump();
-  std::string kept;
-  const bool cut_short = for_each_line(file.bytes(), [&](std::string_view line, std::int64_t number) {
+  KeptLines kept;
+  kept.cut_short = for_each_line(file.bytes(), [&](std::string_view line, std::int64_t number) {
     if (line.find(quoted_run_id) != std::string_view::npos) {
       const Json value = parse_line(line, path, number);
       const Json update = value.value("update", Json());
@@ -72,17 +78,32 @@ void drop_lines(const std::filesystem::path& path, const std::string& run_id, st
         return;
       }
     }
-    kept.append(line).append("\n");
+    kept.text.append(line).append("\n");
   });
-  if (cut_short) {
+  return kept;
+}
+
+/// Drops from the file what is not kept.
+void drop_lines(const std::filesystem::path& path, const std::string& run_id, std::int64_t keep_until_update) {
+  const MappedFile file(path, kStage);
+  const KeptLines kept = kept_lines(file, path, run_id, keep_until_update);
+  if (kept.cut_short) {
     log_warn("[metrics] " + path.string() + ": its last line was cut short by a crash, and is dropped");
   }
-  if (kept != file.bytes()) {
-    write_file_atomically(path, kept);
+  if (kept.text != file.bytes()) {
+    write_file_atomically(path, kept.text);
   }
 }
 
 }  // namespace
+
+void MetricsLog::check(const std::filesystem::path& path, const std::string& run_id) {
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return;
+  close(open_for_appending(path, kStage));
+  const MappedFile file(path, kStage);
+  kept_lines(file, path, run_id, 0);
+}
 
 MetricsLog::MetricsLog(const std::filesystem::path& path, std::string run_id, std::string kind,
                        std::int64_t keep_until_update)
@@ -112,6 +133,12 @@ void MetricsLog::append(const Json& fields) {
   Json object = {{"run_id", run_id_}, {"kind", kind_}};
   object.update(fields);
   const std::string line = object.dump() + "\n";
+  struct stat there {};
+  if (fstat(descriptor_, &there) == 0 && there.st_nlink == 0) {
+    throw RunError(kStage, path_.string() +
+                               ": was removed while the run writes it; what its last lines had is lost; "
+                               "go on from a checkpoint, or start again");
+  }
   std::string_view rest = line;
   while (!rest.empty()) {
     const ssize_t written = write(descriptor_, rest.data(), rest.size());

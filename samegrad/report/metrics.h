@@ -16,6 +16,9 @@ namespace samegrad {
 /// loses none. One process of a run has one.
 class MetricsLog {
  public:
+  /// Throws what the constructor would throw for `path` and `run_id`, and changes nothing. Local.
+  static void check(const std::filesystem::path& path, const std::string& run_id);
+
   /// Opens `path`, or makes it and its folder. What is already there stays, but for
   ///   - lines of run `run_id` (of any kind) past `keep_until_update`: a resume writes them again;
   ///   - a last line that a crash cut short: dropped, with a warning.
@@ -29,7 +32,7 @@ class MetricsLog {
   MetricsLog& operator=(MetricsLog&&) = delete;
 
   /// Writes a line of run_id, kind and the members of `fields`. Numbers must be finite: JSON has no others. Throws
-  /// RunError. Local.
+  /// RunError, also where the file has been removed meanwhile. Local.
   void append(const Json& fields);
 
  private:

@@ -14,31 +14,37 @@
 namespace samegrad {
 namespace {
 
-[[noreturn]] void refuse_scalar(const char* name, const char* reason) {
-  throw CheckError("checkpoint", std::string("optimizer state: number '") + name + "' " + reason);
-}
+/// Numbers of an optimizer's state, and the file that they are from.
+struct SavedScalars {
+  const Json& values;
+  const std::string& file;
 
-const Json& scalar(const Json& scalars, const char* name) {
-  if (!scalars.is_object() || !scalars.contains(name) || !scalars[name].is_number()) refuse_scalar(name, "is missing");
-  return scalars[name];
-}
-
-std::int64_t steps_from(const Json& scalars) {
-  try {
-    return whole_number(scalar(scalars, "steps"), 0);
-  } catch (const JsonRefused&) {
-    refuse_scalar("steps", "is no whole number of at least 0");
+  [[noreturn]] void refuse(const char* name, const char* reason) const {
+    throw CheckError("checkpoint", file + ": optimizer state: number '" + name + "' " + reason);
   }
-}
 
-/// beta^steps.
-double power_from(const Json& scalars, const char* name, std::int64_t steps) {
-  const auto power = scalar(scalars, name).get<double>();
-  if (!(power >= 0.0) || power > 1.0 || (power == 1.0) != (steps == 0)) {
-    refuse_scalar(name, "is no power of a beta after that many steps");
+  const Json& number(const char* name) const {
+    if (!values.is_object() || !values.contains(name) || !values[name].is_number()) refuse(name, "is missing");
+    return values[name];
   }
-  return power;
-}
+
+  std::int64_t steps() const {
+    try {
+      return whole_number(number("steps"), 0);
+    } catch (const JsonRefused&) {
+      refuse("steps", "is no whole number of at least 0");
+    }
+  }
+
+  /// beta^steps.
+  double power(const char* name, std::int64_t steps) const {
+    const auto power = number(name).get<double>();
+    if (!(power >= 0.0) || power > 1.0 || (power == 1.0) != (steps == 0)) {
+      refuse(name, "is no power of a beta after that many steps");
+    }
+    return power;
+  }
+};
 
 class Sgd final : public Optimizer {
  public:
@@ -65,7 +71,9 @@ class Sgd final : public Optimizer {
   }
 
   Json scalars() const override { return {{"steps", steps_}}; }
-  void restore_scalars(const Json& scalars) override { steps_ = steps_from(scalars); }
+  void restore_scalars(const Json& scalars, const std::string& file) override {
+    steps_ = SavedScalars{scalars, file}.steps();
+  }
 
  private:
   OptimizerConfig config_;
@@ -103,10 +111,11 @@ class AdamW final : public Optimizer {
   Json scalars() const override {
     return {{"steps", steps_}, {"beta1_power", beta1_power_}, {"beta2_power", beta2_power_}};
   }
-  void restore_scalars(const Json& scalars) override {
-    const std::int64_t steps = steps_from(scalars);
-    const double power1 = power_from(scalars, "beta1_power", steps);
-    const double power2 = power_from(scalars, "beta2_power", steps);
+  void restore_scalars(const Json& scalars, const std::string& file) override {
+    const SavedScalars saved{scalars, file};
+    const std::int64_t steps = saved.steps();
+    const double power1 = saved.power("beta1_power", steps);
+    const double power2 = saved.power("beta2_power", steps);
     steps_ = steps;
     beta1_power_ = power1;
     beta2_power_ = power2;

@@ -32,9 +32,9 @@ class Optimizer {
   virtual void step_elements(std::int64_t first, std::span<float> values, std::span<const float> gradient) = 0;
   /// Numbers that a continued run needs beside the blocks (doubles round-trip). Local.
   virtual Json scalars() const = 0;
-  /// The inverse. Throws CheckError naming the number that is missing or cannot be one of a training; nothing has been
-  /// changed then. Local.
-  virtual void restore_scalars(const Json& scalars) = 0;
+  /// The inverse. Throws CheckError naming `file` and the number that is missing or cannot be one of a training;
+  /// nothing has been changed then. Local.
+  virtual void restore_scalars(const Json& scalars, const std::string& file) = 0;
 
   std::vector<StateBlock>& state() { return state_; }
   const std::vector<StateBlock>& state() const { return state_; }

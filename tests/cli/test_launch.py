@@ -199,6 +199,16 @@ def test_an_exception_that_nobody_catches_is_quoted_and_those_that_missed_the_ra
     assert place.startswith(f"[launch] rank 1 was last seen on {socket.gethostname()} in phase ")
 
 
+@pytest.mark.parametrize("first_line", ["#!/no/such/interpreter", "no first line at all"])
+def test_a_script_that_no_interpreter_can_run_is_a_mistake_in_the_input(tmp_path, first_line):
+    script = tmp_path / "script"
+    script.write_text(first_line + "\n")
+    script.chmod(0o755)
+    result = launch(1, script)
+    assert result.returncode == 2 and result.stderr.startswith(f"[launch] cannot start '{script}': ")
+    assert result.stderr.endswith("; a script needs a first line #!/path/of/its/interpreter\n")
+
+
 def test_the_same_report_as_json(tmp_path):
     file = tmp_path / "failure.json"
     result = launch(2, "sh", "-c", "test $RANK != 1 || kill -9 $$; exec sleep 1000", options=("--failure-json", file))

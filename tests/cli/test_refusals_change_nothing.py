@@ -75,6 +75,16 @@ def other_validation_data(folder):
     (folder / "b.txt").write_text("something else\n\nto look at")
 
 
+def metrics_that_are_a_folder(folder):
+    (folder / "outputs/metrics.jsonl").rename(folder / "outputs/moved.jsonl")
+    (folder / "outputs/metrics.jsonl").mkdir()
+
+
+def a_folder_of_somebodys(folder):
+    (folder / "artifacts/checkpoints/step-0003").mkdir()
+    (folder / "artifacts/checkpoints/step-0003/thesis.txt").write_text("mine")
+
+
 def no_final_weights(folder):
     (folder / "outputs/final-stopped.safetensors").unlink()
 
@@ -91,6 +101,11 @@ REFUSED = {
     "an update that there is not": ("verify --nproc 1 --update 9", None, LONGER, "[verify] update 9"),
     "an update past those of a checkpoint": ("verify --nproc 1 --checkpoint latest --update 9", None, LONGER,
                                              "[verify] update 9"),
+    "metrics that cannot be written": ("train --nproc 1", metrics_that_are_a_folder, LONGER, "[metrics] "),
+    "metrics that a resume cannot write": ("train --resume artifacts/checkpoints/step-0002", metrics_that_are_a_folder, LONGER,
+                                           "[metrics] "),
+    "a folder where a checkpoint goes": ("train --nproc 1", a_folder_of_somebodys, LONGER,
+                                         "step-0003: holds 'thesis.txt', which is no checkpoint's"),
     "no weights to evaluate": ("evaluate --nproc 1", no_final_weights, LONGER, "[evaluate] no final weights"),
     "weights of another model": ("evaluate --nproc 1", None, ["model.width=32"], "final-stopped.safetensors: tensor"),
     "a proof with a stop that is past the end": ("verify-resume --stops 99", left_by_an_earlier_proof, [], "[verify-resume] --stops: 99"),
@@ -116,7 +131,7 @@ def refused_and_unchanged(folder, command, run, change, settings, said):
         change(folder)
     before = contents(folder)
     result = samegrad(folder, command, run, *settings)
-    assert result.returncode in (2, 3) and said in result.stderr, result.stderr
+    assert result.returncode in (1, 2, 3) and said in result.stderr, result.stderr
     after = contents(folder)
     assert [str(path) for path in after.keys() | before.keys() if after.get(path, 0) != before.get(path, 0)] == []
 

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -141,3 +142,23 @@ def test_a_dry_run_changes_nothing_in_a_new_or_a_used_folder(tmp_path):
     assert contents(tmp_path) == before
     changed = train(tmp_path, *other)  # the comparison sees what a run does
     assert changed.returncode == 0 and contents(tmp_path) != before
+
+
+@pytest.mark.parametrize("words", [["--nproc", "2", "--backend", "shm"], ["--nproc", "2", "--backend", "gloo"], []], ids=" ".join)
+def test_a_limit_of_file_sizes_is_an_error_with_a_name_and_no_signal(tmp_path, words):
+    command = [str(word) for word in (SAMEGRAD, "train", *words, *SETTINGS)]
+    result = subprocess.run(["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *command], capture_output=True, text=True, timeout=60,
+                            cwd=tmp_path)
+    assert result.returncode == 1, (result.returncode, result.stderr)
+    assert "File too large" in result.stderr and "signal" not in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("put", [file_at("artifacts/checkpoints"), link_at("artifacts/checkpoints", "nowhere")], ids=["file", "link"])
+def test_an_evaluation_needs_no_checkpoints(tmp_path, put):
+    trained = train(tmp_path, "--continuous")
+    assert trained.returncode == 0, trained.stderr
+    shutil.rmtree(tmp_path / "artifacts/checkpoints")
+    put(tmp_path)
+    command = [str(word) for word in (SAMEGRAD, "evaluate", "--nproc", "1", *SETTINGS)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert result.returncode in (0, 3) and "filesystem error" not in result.stderr, result.stderr

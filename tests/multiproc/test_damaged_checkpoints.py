@@ -1,5 +1,6 @@
 """A damaged checkpoint is never used: the latest whole one takes its place on all ranks, and a path to it is refused."""
 
+import json
 import os
 import shutil
 
@@ -65,6 +66,9 @@ TENSORS = {
 }
 
 
+STATE = {"schedule": 5, "plan_digest": [[]], "data_lock": 5, "hash_chain": {}, "cursor": "x", "config": 7}
+
+
 def copy_of(stopped, folder):
     shutil.copytree(stopped, folder, dirs_exist_ok=True)
     return folder / "artifacts/checkpoints/step-0002"
@@ -108,3 +112,18 @@ def test_a_resume_from_an_older_one_takes_back_what_came_after_it(tmp_path):
     assert "step-0006: of a part of the run that a resume from update 2 took back" in resumed.stderr
     assert steps(tmp_path) == ["step-0008", "step-0009"]
     assert list(hashes(tmp_path, "resumed", ranks=1)) == [3, 4, 5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize("command", ["train", "verify"])
+@pytest.mark.parametrize("member", STATE)
+def test_a_state_of_other_types_with_digests_that_fit_is_refused_by_its_name(tmp_path, stopped, command, member):
+    checkpoint = copy_of(stopped, tmp_path)
+    file = checkpoint / "state.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), member: STATE[member]}))
+    sign_file_again(checkpoint, "state.json")
+    option = {"train": "--resume", "verify": "--checkpoint"}[command]
+    result = run(tmp_path, SAMEGRAD, command, "--nproc", 1, option, checkpoint, *WORDS, *settings("plan.stop_at=0"))
+    if (command, member) == ("verify", "hash_chain"):
+        assert result.returncode == 0  # it needs none
+    else:
+        assert result.returncode in (2, 3) and "step-0002" in result.stderr, result.stderr

@@ -117,6 +117,13 @@ def test_what_another_launcher_would_have_to_do_is_refused(tmp_path, option):
     assert result.stderr.startswith(f"[launch] {option} inside a launcher that started 2 processes; that one has to do it")
 
 
+@pytest.mark.parametrize("code", [2, 3])
+def test_a_code_of_a_mistake_is_enough_not_to_be_started_again(tmp_path, code):
+    result = run(tmp_path, FAULTY, *CONTINUOUS, "--nproc", 2, "--max-restarts", 3, *SHORT, fault=f"rank=1,step=5,kind=exit:{code}")
+    assert result.returncode == code
+    assert result.stderr.splitlines()[-1].startswith(f"[launch] not started again: exit code {code} stands for a mistake")
+
+
 def test_a_mistake_in_the_input_is_not_started_again(tmp_path):
     result = run(tmp_path, SAMEGRAD, *CONTINUOUS, "--nproc", 2, "--max-restarts", 5, "--resume", "absent", *SHORT)
     assert result.returncode == 2

@@ -111,7 +111,8 @@ def stopped_early(started, whose):
             return int(pids[-1])
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1], ids=lambda sent: sent.name)
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1],
+                         ids=lambda sent: sent.name)
 @pytest.mark.parametrize("whose, backend", [("launcher", "shm"), ("worker", "shm"), ("worker", "gloo"), ("alone", "auto")])
 def test_a_signal_that_comes_while_programs_are_loaded_waits_until_it_can_be_handled(tmp_path, uninterrupted, whose, backend, sent):
     saves_only = sent == signal.SIGUSR1
@@ -124,7 +125,8 @@ def test_a_signal_that_comes_while_programs_are_loaded_waits_until_it_can_be_han
     os.kill(early, sent)
     os.kill(early, signal.SIGCONT)
     output, errors = started.communicate(timeout=100)
-    assert started.returncode == (0 if saves_only else 128 + sent), output + errors
+    code = 143 if (whose, sent) == ("launcher", signal.SIGHUP) else 128 + sent  # a launcher passes it on as SIGTERM
+    assert started.returncode == (0 if saves_only else code), output + errors
     assert "starting again" not in errors
     assert len(checkpoints(tmp_path)) == (2 if saves_only else 1)
     if waits and whose != "launcher":
@@ -244,11 +246,11 @@ def goes_on_with(stopped):
     return re.search(r"; go on with: (.*)\n$", stopped.stdout).group(1)
 
 
-def goes_on(command, cwd):
+def goes_on(command, cwd, codes=(0,)):
     """The output of the command, in a shell."""
     result = subprocess.run(command, shell=True, cwd=cwd, capture_output=True, text=True, timeout=100,
                             env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"})
-    assert result.returncode == 0, result.stderr
+    assert result.returncode in codes, result.stderr
     return result.stdout
 
 
@@ -313,10 +315,12 @@ def test_a_stopped_training_goes_on_by_the_proposed_command_to_the_update_that_i
         [*LOUD[1:], "--set", "plan.stop_at=4", *options])
     then = goes_on(next_command(stopped.stdout), tmp_path)
     assert checkpoints(tmp_path)[-1] == f"step-{last:04d}"
-    if last < 6:  # a stop that was reached is not proposed again
-        assert "--stop-at" not in next_command(then)
-        goes_on(next_command(then), tmp_path)
+    if last < 6:
+        then = goes_on(next_command(then), tmp_path)
     assert chain(tmp_path) == uninterrupted
+    assert next_command(then).startswith("samegrad evaluate ")
+    report = goes_on(next_command(then), tmp_path, codes=(0, 3))  # of so small a model not every check holds
+    assert "zero window" in report.lower() or "gradient" in report.lower()
 
 
 def test_a_training_that_another_launcher_started_goes_on_in_as_many_processes(tmp_path):

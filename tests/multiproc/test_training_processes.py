@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -208,8 +209,7 @@ def worker_of_rank(launcher, rank):
                 continue
 
 
-def test_a_rank_that_dies_of_a_signal_before_it_joins_leaves_nobody_waiting(tmp_path):
-    """The others, which have a handler, would wait for it until run.timeout_s."""
+def test_a_stop_that_comes_before_a_rank_is_loaded_waits_for_it_and_all_stop_at_update_0(tmp_path):
     started = subprocess.Popen([BIN / "samegrad", "train", "--nproc", "2", "--quiet"], cwd=tmp_path,
                                stderr=subprocess.PIPE, text=True)
     late = worker_of_rank(started.pid, 1)
@@ -221,9 +221,10 @@ def test_a_rank_that_dies_of_a_signal_before_it_joins_leaves_nobody_waiting(tmp_
     started.send_signal(signal.SIGTERM)
     while signal.SIGTERM not in signal_mask(late, "ShdPnd"):
         time.sleep(0.01)
-    os.kill(late, signal.SIGCONT)  # it dies of the signal that waited for it
+    os.kill(late, signal.SIGCONT)
     _, errors = started.communicate(timeout=60)
     assert started.returncode == 143, errors
+    assert [path.name for path in (tmp_path / "artifacts/checkpoints").iterdir()] == ["step-0000"]
     assert workers_of(tmp_path) == []
 
 
@@ -237,9 +238,37 @@ def test_a_second_training_in_the_folder_is_refused(tmp_path):
     second = train(tmp_path, 2)
     first.send_signal(signal.SIGTERM)
     assert first.wait(timeout=60) == 143
-    assert second.returncode == 2 and "another training works in this folder" in second.stderr, second.stderr
+    assert second.returncode == 2 and "a training works in this folder" in second.stderr, second.stderr
     assert len(second.stderr.strip().splitlines()) == 1
     trained(tmp_path, 2)
+
+
+def test_clean_leaves_the_files_of_a_training_that_runs(tmp_path):
+    words = [BIN / "samegrad", "train", "--nproc", "1", "--set", "plan.updates=100000", "--continuous", "--quiet"]
+    running = subprocess.Popen(words, cwd=tmp_path)
+    metrics = tmp_path / "outputs/metrics.jsonl"
+    while not metrics.exists() or metrics.stat().st_size == 0:
+        assert running.poll() is None
+        time.sleep(0.01)
+    clean = subprocess.run([BIN / "samegrad", "clean", "--scope", "generated"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(timeout=60) == 143
+    assert clean.returncode == 2 and "[clean] " in clean.stderr and "a training works in this folder" in clean.stderr
+    assert metrics.exists()
+
+
+@pytest.mark.parametrize("remove", ["outputs/metrics.jsonl", "."])
+def test_a_training_whose_metrics_are_removed_says_so_and_ends(tmp_path, remove):
+    run = tmp_path / "run"
+    words = [BIN / "samegrad", "train", "--nproc", "2", "--set", "plan.updates=100000", "--continuous", "--quiet", "--run", run]
+    running = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    metrics = run / "outputs/metrics.jsonl"
+    while not metrics.exists() or metrics.stat().st_size == 0:
+        assert running.poll() is None
+        time.sleep(0.01)
+    metrics.unlink() if remove != "." else shutil.rmtree(run, ignore_errors=True)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 1 and f"[metrics] {metrics}: was removed while the run writes it" in errors, errors
 
 
 def test_changed_initial_weights_are_noticed_and_made_again(tmp_path, uninterrupted):

@@ -34,9 +34,20 @@ TEST(LaunchSummary, SaysNothingWhereAllWentWell) {
 TEST(LaunchSummary, SaysNothingWhereAllStoppedAsAsked) {
   EXPECT_EQ(summary({ended(0, 143), ended(1, 143)}, SIGTERM).exit_code, 143);
   EXPECT_EQ(summary({ended(0, 130), ended(1, 130)}, SIGINT).exit_code, 130);
+  EXPECT_EQ(summary({ended(0, 129), ended(1, 129)}).exit_code, 129);
   EXPECT_EQ(summary({by_signal(0, SIGTERM), ended(1, 143)}, SIGTERM).exit_code, 143);
   EXPECT_EQ(summary({ended(0, 143), ended(1, 143)}).exit_code, 143);  // the workers were asked, not the launcher
   EXPECT_THAT(summary({by_signal(0, SIGTERM), ended(1, 143)}, SIGTERM).lines, IsEmpty());
+}
+
+TEST(LaunchSummary, RanksThatAllEndWithAFailedCheckHaveSaidItThemselves) {
+  const std::vector<WorkerOutcome> checked{ended(1, 3), ended(0, 3)};
+  EXPECT_EQ(summary(checked).exit_code, 3);
+  EXPECT_THAT(summary(checked).lines, IsEmpty());
+  EXPECT_TRUE(summary(checked).failure.is_null());
+  EXPECT_THAT(summarize_launch(checked, {.workers_report = false}).lines, Not(IsEmpty()));
+  EXPECT_THAT(summary({ended(1, 3), ended(0, 0)}).lines, Not(IsEmpty()));
+  EXPECT_THAT(summary({ended(1, 3), reported(0, 3, "[checkpoint] damaged")}).lines, Not(IsEmpty()));
 }
 
 TEST(LaunchSummary, ASignalThatNobodyAskedForIsAFailure) {

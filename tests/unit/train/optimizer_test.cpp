@@ -81,17 +81,17 @@ TEST_P(EachOptimizer, ChangesNothingWhereItRefusesItsNumbers) {
   for (const auto& [name, number] : scalars.items()) {
     Json without = scalars;
     without.erase(name);
-    EXPECT_THROW(other->restore_scalars(without), CheckError) << name;
+    EXPECT_THROW(other->restore_scalars(without, "o.safetensors"), CheckError) << name;
     for (const Json& wrong : {Json("1"), Json(-1), Json(1.5), Json(), Json(1e300), Json::array({1})}) {
       Json changed = scalars;
       changed[name] = wrong;
-      EXPECT_THROW(other->restore_scalars(changed), CheckError) << name << " " << wrong;
+      EXPECT_THROW(other->restore_scalars(changed, "o.safetensors"), CheckError) << name << " " << wrong;
       EXPECT_EQ(other->scalars(), make()->scalars()) << name << " " << wrong;
       EXPECT_EQ(other->steps(), 0) << name << " " << wrong;
     }
   }
-  EXPECT_THROW(other->restore_scalars(Json()), CheckError);
-  other->restore_scalars(scalars);
+  EXPECT_THROW(other->restore_scalars(Json(), "o.safetensors"), CheckError);
+  other->restore_scalars(scalars, "o.safetensors");
   EXPECT_EQ(other->scalars(), scalars);
   EXPECT_EQ(other->steps(), 1);
 }
