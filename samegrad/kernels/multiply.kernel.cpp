@@ -59,23 +59,32 @@ void tile(const TilePlace& place) {
   const float* b = place.b;
   const std::int64_t row_stride = kPacked ? 1 : place.row_stride;
   const std::int64_t depth_stride = kPacked ? kTileRows : place.depth_stride;
-  // Where the sums go is on its way from memory while they are made.
-#pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i) {
-    __builtin_prefetch(place.c + i * place.c_stride, /*rw=*/1);
-    __builtin_prefetch(place.c + i * place.c_stride + kWide, /*rw=*/1);
-  }
-  for (std::int64_t p = 0; p < place.depth; ++p) {
-    const auto left = load_as<Register>(b);
-    const auto right = load_as<Register>(b + kWide);
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      const float factor = a[i * row_stride];
-      sums[i][0] += factor * left;
-      sums[i][1] += factor * right;
+  // Where the next tile's sums go is on its way from memory while these are made: line by line, for only so many misses
+  // wait at a time, and behind them waits what a and b have to get from the second cache.
+  constexpr std::int64_t kLine = 16;
+  constexpr std::int64_t kLinesOfRow = kTileColumns > kLine ? kTileColumns / kLine : 1;
+  const std::int64_t steps_a_line = place.depth / (kRows * kLinesOfRow) + 1;
+  const float* next_row = place.c + kRows * place.c_stride;
+  std::int64_t line = 0;
+  for (std::int64_t p = 0; p < place.depth;) {
+    __builtin_prefetch(next_row + line * kLine, /*rw=*/1);
+    if (++line == kLinesOfRow) {
+      line = 0;
+      next_row += place.c_stride;
     }
-    a += depth_stride;
-    b += kTileColumns;
+    const std::int64_t stop = place.depth - p < steps_a_line ? place.depth : p + steps_a_line;
+    for (; p < stop; ++p) {
+      const auto left = load_as<Register>(b);
+      const auto right = load_as<Register>(b + kWide);
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) {
+        const float factor = a[i * row_stride];
+        sums[i][0] += factor * left;
+        sums[i][1] += factor * right;
+      }
+      a += depth_stride;
+      b += kTileColumns;
+    }
   }
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
