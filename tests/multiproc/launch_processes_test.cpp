@@ -141,7 +141,8 @@ TEST(Launch, NamesAProgramThatCannotBeStarted) {
     launch_workers(options);
     FAIL() << "nothing thrown";
   } catch (const RunError& error) {
-    EXPECT_STREQ(error.what(), "[launch] cannot start '/nonexistent/worker': No such file or directory; a script "
+    EXPECT_STREQ(error.what(),
+                 "[launch] cannot start '/nonexistent/worker': No such file or directory; a script "
                  "needs a first line #!/path/of/its/interpreter");
   }
   EXPECT_FALSE(has_children());
