@@ -141,7 +141,8 @@ WorkerProcess::WorkerProcess(const WorkerProgram& program) {
   if (count == static_cast<ssize_t>(sizeof(error))) {
     waitpid(pid_, nullptr, 0);
     running_ = false;
-    const bool has_no_interpreter = error == ENOENT || error == ENOEXEC;
+    const bool is_there = access(program.path.c_str(), F_OK) == 0;
+    const bool has_no_interpreter = error == ENOEXEC || (error == ENOENT && is_there);
     throw InputError("launch",
                      "cannot start '" + program.path + "': " + std::strerror(error) +
                          (has_no_interpreter ? "; a script needs a first line #!/path/of/its/interpreter" : ""));

@@ -49,7 +49,7 @@ struct VerificationInput {
   double dropout = 0.0;  ///< in the config; off in every gradient here
   PrecisionFacts float32{};
   PrecisionFacts float64{};
-  std::vector<RankTokens> ranks{};            ///< by process
+  std::vector<RankTokens> ranks{};  ///< by process
   std::vector<ControlOutcome> controls{};
   std::string counted = "supervised tokens";  ///< what N counts
 };

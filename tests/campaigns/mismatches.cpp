@@ -11,8 +11,8 @@
 #include "samegrad/comm/call_record.h"
 #include "samegrad/comm/native_all_reduce.h"
 #include "samegrad/comm/status_record.h"
-#include "tests/campaigns/timed_campaign.h"
 #include "tests/campaigns/forked_case.h"
+#include "tests/campaigns/timed_campaign.h"
 
 namespace {
 
