@@ -9,6 +9,7 @@
 #include "samegrad/base/error.h"
 #include "samegrad/checkpoint/checkpoint.h"
 #include "samegrad/checkpoint/leftovers.h"
+#include "samegrad/checkpoint/replaceable.h"
 #include "samegrad/checkpoint/staged_folder.h"
 #include "samegrad/checkpoint/step_name.h"
 #include "tests/unit/base/no_threads.h"
@@ -89,10 +90,29 @@ TEST(SaveCheckpoint, AnExistingFolderIsReplacedAsAWholeInBothWays) {
   for (FileOperations* const files : {&real_files(), static_cast<FileOperations*>(&no_exchange)}) {
     const TemporaryFolder folder;
     const std::filesystem::path path = save_small(folder.path(), 50, "run-a", 1.0F, *files);
-    write_text(path / "left-by-someone", "x");
+    write_text(path / "rank-12.json", "x");  // of an older one with more ranks
     EXPECT_EQ(save_small(folder.path(), 50, "run-b", 2.0F, *files), path);
     EXPECT_EQ(verify_checkpoint(path).manifest.run_id, "run-b");
     EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-0050"});
+  }
+}
+
+TEST(SaveCheckpoint, AFolderThatHoldsWhatIsNoCheckpointsIsKeptAndNamed) {
+  for (const char* name :
+       {"thesis.txt", "rank-1.json.bak", "rank-01.json", "rank-.json", ".hidden", "model.safetensors~"}) {
+    const TemporaryFolder folder;
+    const std::filesystem::path path = save_small(folder.path(), 50);
+    write_text(path / name, "mine");
+    const std::string manifest = file_text(path / kManifestFile);
+    const std::string text = error_text<RunError>([&] { save_small(folder.path(), 50, "run-b", 2.0F); });
+    EXPECT_NE(text.find(std::string("step-0050: holds '") + name + "', which is no checkpoint's"), std::string::npos)
+        << text;
+    EXPECT_EQ(file_text(path / name), "mine");
+    EXPECT_EQ(file_text(path / kManifestFile), manifest);
+    EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-0050"});
+    EXPECT_EQ(error_text<RunError>([&] { require_replaceable(folder.path(), 49, 50); }).empty(), false);
+    require_replaceable(folder.path(), 50, 60);
+    require_replaceable(folder.path(), 0, 49);
   }
 }
 
@@ -187,7 +207,7 @@ std::string put_aside(const std::filesystem::path& folder, AsideKind kind, std::
   AsideName name = aside_name(kind, update);
   name.owner = owner;
   std::filesystem::create_directory(folder / name.text());
-  write_text(folder / name.text() / "part", "x");
+  write_text(folder / name.text() / kStateFile, "x");
   return name.text();
 }
 
