@@ -28,12 +28,19 @@ namespace {
 constexpr std::int64_t kLessonParameters = 282'628;
 constexpr double kLessonLeastMargin = 0.10;
 
-// The newest of what trainings leave: resumed, continuous, stopped.
+// The newest of what trainings leave, of which another run's may be in the folder, too.
 std::filesystem::path final_weights(const RunPaths& paths) {
+  std::filesystem::path newest;
   for (const char* kind : {"resumed", "continuous", "stopped"}) {
-    if (std::filesystem::exists(paths.final_parameters(kind))) return paths.final_parameters(kind);
+    const std::filesystem::path file = paths.final_parameters(kind);
+    if (!std::filesystem::exists(file)) continue;
+    if (newest.empty() || std::filesystem::last_write_time(file) > std::filesystem::last_write_time(newest))
+      newest = file;
   }
-  throw InputError("evaluate", "no final weights in " + paths.outputs.string() + "; run samegrad train first");
+  if (newest.empty()) {
+    throw InputError("evaluate", "no final weights in " + paths.outputs.string() + "; run samegrad train first");
+  }
+  return newest;
 }
 
 EvaluationFacts evaluate_split(const std::string& name, const SampleSource& source, const Model& model,

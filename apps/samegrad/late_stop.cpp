@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "samegrad/base/error.h"
 #include "samegrad/comm/awaited_rank.h"
@@ -12,6 +14,11 @@
 #include "samegrad/launch/worker_signals.h"
 
 namespace samegrad {
+namespace {
+
+constexpr std::chrono::seconds kLongestReport{1};
+
+}  // namespace
 
 std::shared_ptr<void> LateStop::watch(const Communicator& comm) {
   {
@@ -45,6 +52,11 @@ void LateStop::end() {
   } else {
     report.message = line + "give more time with --grace, or save more often (checkpoint.every)";
   }
+  // Where nobody reads what it says, it ends all the same.
+  std::thread([] {
+    std::this_thread::sleep_for(kLongestReport);
+    _exit(static_cast<int>(ExitCode::kRunFailed));
+  }).detach();
   write_failure_report(report);
   _exit(static_cast<int>(ExitCode::kRunFailed));
 }

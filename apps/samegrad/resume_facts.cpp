@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "apps/samegrad/trained_on.h"
 #include "samegrad/base/error.h"
 #include "samegrad/report/metrics.h"
 
@@ -50,6 +51,7 @@ std::optional<ResumeFacts> resume_facts(const RunPaths& paths) {
   const std::filesystem::path continuous_file = paths.final_parameters("continuous");
   const std::filesystem::path resumed_file = paths.final_parameters("resumed");
   if (!std::filesystem::exists(continuous_file) || !std::filesystem::exists(resumed_file)) return std::nullopt;
+  if (!of_equal_runs(continuous_file, resumed_file)) return std::nullopt;
   const auto [continuous, resumed] = last_runs(paths.metrics);
   if (continuous.empty() || resumed.empty()) return std::nullopt;
   // A run that was made longer, or stopped again, has other final parameters by right.

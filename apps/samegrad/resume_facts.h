@@ -9,8 +9,8 @@
 namespace samegrad {
 
 /// Final parameters component by component, and the parameters' hashes of every update that both runs made, of the last
-/// continuous and the last resumed run in metrics.jsonl. Nothing where one of the two is missing, or they ended at
-/// different updates. Throws InputError or
+/// continuous and the last resumed run in metrics.jsonl. Nothing where one of the two is missing, they had
+/// another config or other data, or ended at different updates. Throws InputError or
 /// CheckError where a file cannot be read. Local.
 std::optional<ResumeFacts> resume_facts(const RunPaths& paths);
 

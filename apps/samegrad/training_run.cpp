@@ -206,7 +206,7 @@ void TrainingRun::save_final_parameters(bool replace) {
     write_file_atomically(
         context_->paths.final_parameters(kind_),
         safetensors_bytes(parameter_views(trainer_.state().parameters.layout(), trainer_.state().parameters.values()),
-                          trained_on(context_->run.data.lock)));
+                          trained_on(context_->run.data.lock, context_->run.digest)));
   });
 }
 

@@ -9,7 +9,8 @@ namespace samegrad {
 class FolderLock {
  public:
   /// Takes an advisory lock (flock) on `folder`, which is made where it is missing. Throws InputError (stage `stage`)
-  /// where another process holds it, RunError where the folder cannot be made or opened. Local.
+  /// where another process holds it for longer than a second, RunError where the folder cannot be made or opened.
+  /// Local.
   FolderLock(const std::filesystem::path& folder, std::string_view stage);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

@@ -29,7 +29,7 @@ void require_replaceable(const std::filesystem::path& checkpoints, std::int64_t 
   for (auto entry = std::filesystem::directory_iterator(checkpoints, error);
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::optional<std::int64_t> update = parse_step_folder_name(entry->path().filename().string());
-    if (!update || *update <= from || *update > last) continue;
+    if (!update || *update < from || *update > last) continue;
     if (const std::string hindrance = hindrance_to_replace(entry->path()); !hindrance.empty()) {
       throw RunError("checkpoint", entry->path().string() + ": " + hindrance);
     }

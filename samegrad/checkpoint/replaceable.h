@@ -11,8 +11,8 @@ namespace samegrad {
 /// something whose name no checkpoint's file has. "" where nothing keeps it. Local.
 std::string hindrance_to_replace(const std::filesystem::path& path);
 
-/// Looks so at all names in `checkpoints` that a training after update `from`, up to `last`, may need. Throws RunError.
-/// Local.
+/// Looks so at all names in `checkpoints` that a training from update `from` on, up to `last`, may need. Throws
+/// RunError. Local.
 void require_replaceable(const std::filesystem::path& checkpoints, std::int64_t from, std::int64_t last);
 
 }  // namespace samegrad

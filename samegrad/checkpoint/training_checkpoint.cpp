@@ -64,6 +64,8 @@ std::vector<TensorView> views_of(const FlatLayout& layout, std::span<const Eleme
   return views;
 }
 
+constexpr int kStateFormat = 1;
+
 struct SavedCounts {
   std::int64_t update;
   std::int64_t skipped;
@@ -75,10 +77,16 @@ struct SavedCounts {
 SavedCounts saved_counts(const Checkpoint& checkpoint) {
   const auto count = [&](const char* name) { return whole_number(state_member(checkpoint, name), 0); };
   try {
+    if (state_member(checkpoint, "format") != kStateFormat) throw JsonRefused("format: this version reads 1");
+    if (!state_member(checkpoint, "kind").is_string()) throw JsonRefused("kind: no text");
+    const auto chain = state_member(checkpoint, "hash_chain").get<std::string>();
+    if (chain.size() != 32 || chain.find_first_not_of("0123456789abcdef") != std::string::npos) {
+      throw JsonRefused("hash_chain: not 32 hexadecimal digits");
+    }
     return {.update = count("update"),
             .skipped = count("skipped_windows"),
             .non_finite = count("skipped_non_finite"),
-            .hash_chain = state_member(checkpoint, "hash_chain").get<std::string>()};
+            .hash_chain = chain};
   } catch (const Json::exception& error) {
     refuse_state(checkpoint, error);
   }
@@ -113,7 +121,7 @@ CheckpointContent training_content(const TrainState& state, const RunConfig& con
   content.optimizer = optimizer_views(state);
   const Json resolved = config_to_json(config);
   content.optimizer_options = {{"options", resolved["optimizer"]}, {"scalars", state.optimizer->scalars()}};
-  content.state = {{"format", 1},
+  content.state = {{"format", kStateFormat},
                    {"run_id", identity.run_id},
                    {"kind", identity.kind},
                    {"update", state.update},

@@ -133,11 +133,13 @@ void MetricsLog::append(const Json& fields) {
   Json object = {{"run_id", run_id_}, {"kind", kind_}};
   object.update(fields);
   const std::string line = object.dump() + "\n";
+  struct stat own {};
   struct stat there {};
-  if (fstat(descriptor_, &there) == 0 && there.st_nlink == 0) {
-    throw RunError(kStage, path_.string() +
-                               ": was removed while the run writes it; what its last lines had is lost; "
-                               "go on from a checkpoint, or start again");
+  const bool is_there = stat(path_.c_str(), &there) == 0;
+  if (fstat(descriptor_, &own) == 0 && !(is_there && there.st_ino == own.st_ino && there.st_dev == own.st_dev)) {
+    throw RunError(kStage, path_.string() + ": was " + (own.st_nlink == 0 ? "removed" : "moved away") +
+                               " while the run writes it; put it back where it is still there, and go on from a "
+                               "checkpoint, or start again");
   }
   std::string_view rest = line;
   while (!rest.empty()) {

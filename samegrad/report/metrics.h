@@ -32,7 +32,7 @@ class MetricsLog {
   MetricsLog& operator=(MetricsLog&&) = delete;
 
   /// Writes a line of run_id, kind and the members of `fields`. Numbers must be finite: JSON has no others. Throws
-  /// RunError, also where the file has been removed meanwhile. Local.
+  /// RunError, also where the file has been removed or moved away meanwhile. Local.
   void append(const Json& fields);
 
  private:

@@ -87,3 +87,16 @@ def test_validation_data_may_be_added_and_the_training_stays_the_same(tmp_path):
     assert "data.validation: none before this resume, 10 samples" in done.stderr
     assert column(tmp_path / "run", "hash_chain") == column(tmp_path / "without", "hash_chain")
     assert [line["update"] for line in lines(tmp_path / "run") if "validation" in line] == [3, 4]
+
+
+def test_evaluate_takes_the_newest_runs_weights_and_compares_no_runs_that_differ(tmp_path):
+    trained(tmp_path, "--stop-at", "3", updates=6)
+    trained(tmp_path, "--continuous", "--resume", "latest", updates=6)
+    faster = ["optimizer.learning_rate=0.01"]
+    trained(tmp_path, "--continuous", updates=6, settings=[*faster, "evaluation.every=6"])
+    sets = [word for setting in [*TINY, "plan.updates=6", "plan.stop_at=0", *faster] for word in ("--set", setting)]
+    done = subprocess.run([BIN / "samegrad", "evaluate", "--nproc", "1", "--json", *sets], cwd=tmp_path, capture_output=True,
+                          text=True, timeout=120)
+    report = json.loads(done.stdout)
+    assert report["evaluation"]["validation"]["loss_sum"] == lines(tmp_path)[-1]["validation"]["loss_sum"]
+    assert not [check for check in report["checks"] if check["name"].startswith("resume")]

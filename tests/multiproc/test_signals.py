@@ -150,21 +150,37 @@ def test_a_worker_that_does_not_hold_its_signals_would_be_taken_for_a_failed_one
     assert in_time and started.returncode == 0 and "starting again (restart 1 of 1)" in errors, errors
 
 
-def test_a_training_that_cannot_say_what_is_wrong_can_be_ended_all_the_same(tmp_path):
+@pytest.fixture
+def unread_pipe():
+    """The end to write to of a full pipe that nobody reads."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     with contextlib.suppress(BlockingIOError):
         while True:
             os.write(writer, b"x" * 4096)
     os.set_blocking(writer, True)
-    started = subprocess.Popen([BIN / "samegrad", "train", "--set", "nonsense=1"], cwd=tmp_path, stderr=writer)
+    yield writer
+    os.close(reader)
+    os.close(writer)
+
+
+def test_a_training_that_cannot_say_what_is_wrong_can_be_ended_all_the_same(tmp_path, unread_pipe):
+    started = subprocess.Popen([BIN / "samegrad", "train", "--set", "nonsense=1"], cwd=tmp_path, stderr=unread_pipe)
     while "pipe" not in pathlib.Path(f"/proc/{started.pid}/wchan").read_text():
         assert started.poll() is None
         time.sleep(0.01)
     started.terminate()
     assert started.wait(timeout=60) == -signal.SIGTERM
-    os.close(reader)
-    os.close(writer)
+
+
+def test_grace_bounds_a_stop_of_a_training_whose_output_nobody_reads(tmp_path, unread_pipe):
+    words = [word for word in WORDS if word != "--quiet"]
+    started = subprocess.Popen([BIN / "samegrad", *words, "--grace", "1"], cwd=tmp_path, stdout=unread_pipe, stderr=unread_pipe)
+    while not signal_set(started.pid, "SigCgt", signal.SIGTERM):
+        assert started.poll() is None
+        time.sleep(0.01)
+    started.terminate()
+    assert started.wait(timeout=60) == 1
 
 
 def test_a_stop_while_ranks_join_names_the_one_that_has_not(tmp_path):

@@ -257,7 +257,7 @@ def test_clean_leaves_the_files_of_a_training_that_runs(tmp_path):
     assert metrics.exists()
 
 
-@pytest.mark.parametrize("remove", ["outputs/metrics.jsonl", "."])
+@pytest.mark.parametrize("remove", ["outputs/metrics.jsonl", ".", "mv"])
 def test_a_training_whose_metrics_are_removed_says_so_and_ends(tmp_path, remove):
     run = tmp_path / "run"
     words = [BIN / "samegrad", "train", "--nproc", "2", "--set", "plan.updates=100000", "--continuous", "--quiet", "--run", run]
@@ -266,9 +266,13 @@ def test_a_training_whose_metrics_are_removed_says_so_and_ends(tmp_path, remove)
     while not metrics.exists() or metrics.stat().st_size == 0:
         assert running.poll() is None
         time.sleep(0.01)
-    metrics.unlink() if remove != "." else shutil.rmtree(run, ignore_errors=True)
+    how = "moved away" if remove == "mv" else "removed"
+    if remove == "mv":
+        metrics.rename(run / "moved.jsonl")
+    else:
+        metrics.unlink() if remove != "." else shutil.rmtree(run, ignore_errors=True)
     _, errors = running.communicate(timeout=60)
-    assert running.returncode == 1 and f"[metrics] {metrics}: was removed while the run writes it" in errors, errors
+    assert running.returncode == 1 and f"[metrics] {metrics}: was {how} while the run writes it" in errors, errors
 
 
 def test_changed_initial_weights_are_noticed_and_made_again(tmp_path, uninterrupted):
