@@ -101,6 +101,7 @@ void MetricsLog::check(const std::filesystem::path& path, const std::string& run
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return;
   close(open_for_appending(path, kStage));
+  if (run_id.empty()) return;
   const MappedFile file(path, kStage);
   kept_lines(file, path, run_id, 0);
 }

@@ -16,7 +16,8 @@ namespace samegrad {
 /// loses none. One process of a run has one.
 class MetricsLog {
  public:
-  /// Throws what the constructor would throw for `path` and `run_id`, and changes nothing. Local.
+  /// Throws what the constructor would throw for `path` and `run_id` ("": a run without lines), and changes nothing.
+  /// Local.
   static void check(const std::filesystem::path& path, const std::string& run_id);
 
   /// Opens `path`, or makes it and its folder. What is already there stays, but for
