@@ -29,8 +29,9 @@ inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t whi
 /// How often to look before sleeping, at most. Spinning takes the core from the rank one waits for, unless each has its
 /// own. Local.
 inline int spins_for(int ranks) {
-  // About 20 microseconds: most peers arrive within that, and a sleep costs more.
-  constexpr int kSpins = 500;
+  // About 100 microseconds on Intel, less elsewhere: what a sleep and its wake cost in a virtual machine. After shorter
+  // ones both ranks kept sending each other to sleep (docs/performance.md).
+  constexpr int kSpins = 2'000;
   return ranks <= allowed_cores() ? kSpins : 0;
 }
 

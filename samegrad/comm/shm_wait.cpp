@@ -36,9 +36,9 @@ int ShmCommunicator::first_missing() const {
 }
 
 /// Note [How long to spin]
-/// A rank that waits looks for about 20 microseconds before it sleeps; most peers arrive within that, and a sleep costs
-/// more. In vain where the peer is far behind, or needs this very core, because something else runs on the other: so
-/// each time in vain the next spin is half as long, and where spinning has helped it is as long as ever.
+/// A rank that waits looks for about 100 microseconds before it sleeps; most peers arrive within that, and a sleep
+/// costs as much. In vain where the peer is far behind, or needs this very core, because something else runs on the
+/// other: so each time in vain the next spin is half as long, and where spinning has helped it is as long as ever.
 bool ShmCommunicator::spin() {
   int spun = 0;
   bool all_came = first_missing() == size();
